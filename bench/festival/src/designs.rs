@@ -101,8 +101,8 @@ pub enum Kind {
     Merchant,
     /// One shard of the merchant's balance, where it has several.
     MerchantShard,
-    /// The tenant's.
-    Tenant,
+    /// A lane's of the audit trail.
+    Lane,
     /// A shard of `by_owner`.
     OwnerList,
     /// A shard of `due` for journal entries to be published and sealed.
@@ -125,7 +125,7 @@ pub fn partition_key(kind: Kind, number: u32) -> u64 {
         Kind::Payment => 2,
         Kind::Merchant => 3,
         Kind::MerchantShard => 4,
-        Kind::Tenant => 5,
+        Kind::Lane => 5,
         Kind::OwnerList => 6,
         Kind::DuePublish => 7,
     };
@@ -170,17 +170,16 @@ pub fn merchant_balance(design: Design, number: u32) -> Key {
     }
 }
 
-/// The head of a lane of the tenant's audit trail.
+/// The head of a lane of the tenant's audit trail. Each lane has a partition of its own.
 #[must_use]
 pub fn lane_head(lane: usize) -> Key {
-    key(Kind::Tenant, 0, u64::try_from(lane).unwrap_or(u64::MAX))
+    key(Kind::Lane, u32::try_from(lane).unwrap_or(u32::MAX), 0)
 }
 
 /// A segment of a lane of the tenant's audit trail.
 #[must_use]
 pub fn lane_segment(lane: usize, number: u32) -> Key {
-    let after_heads = u64::from(number).saturating_add(1).saturating_mul(1 << 8);
-    key(Kind::Tenant, 0, after_heads.saturating_add(u64::try_from(lane).unwrap_or(u64::MAX)))
+    key(Kind::Lane, u32::try_from(lane).unwrap_or(u32::MAX), u64::from(number).saturating_add(1))
 }
 
 /// One write of an index entry.

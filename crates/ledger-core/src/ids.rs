@@ -166,6 +166,12 @@ pub fn born_at(id: Uuid) -> Option<Timestamp> {
     Some(Timestamp::from_millis(millis))
 }
 
+/// The milliseconds in the first 48 bits of an id: the time of a UUIDv7.
+pub(crate) fn millis_of(id: Uuid) -> i64 {
+    let [a, b, c, d, e, f, ..] = id.into_bytes();
+    [a, b, c, d, e, f].iter().fold(0, |millis, byte| (millis << 8) | i64::from(*byte))
+}
+
 /// The smallest UUIDv7 of the instant `at`: a bound for ranges over time-ordered ids.
 #[must_use]
 pub fn least_born_at(at: Timestamp) -> Uuid {

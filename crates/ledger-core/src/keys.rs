@@ -18,6 +18,7 @@ mod due;
 mod figures;
 mod file;
 mod finding;
+mod kinds;
 mod owner;
 mod reconciliation;
 mod registry;
@@ -31,13 +32,14 @@ mod terms;
 mod trail;
 mod wind_down;
 
-pub use audit::{audit, notice};
+pub(crate) use audit::{AUDIT_PARTITION, NOTICE, partition_of_act};
+pub use audit::{AUDIT_SHARDS, audit, day_of_act, notice};
 pub use card::{card, card_batch, card_pin};
 pub use due::{Work, due_from, due_partition, due_until};
-pub(crate) use figures::DAY_TOTALS;
+pub(crate) use figures::{ACTIVE, CLOSED_DAY, DAY_TOTALS, SUBJECT};
 pub use figures::{
-    TotalsGroup, TotalsOf, active, active_on, closed_day, closed_days_between, day_totals, day_totals_after,
-    day_totals_between, fold, folded_batch,
+    TotalsGroup, TotalsOf, active, closed_day, closed_days_between, day_totals, day_totals_between, day_totals_place,
+    fold, folded_batch, has_totals,
 };
 pub use file::{FILE, file};
 pub use finding::{
@@ -45,12 +47,14 @@ pub use finding::{
     merchant_names_partition, named_place, names_partition, place, place_of, sign_in, terminals_of_partition,
     terminals_partition,
 };
+pub use kinds::{ITEM_FORMS, ItemForm, kind_of};
 pub use owner::{
     INDEX_BY_OWNER, acts_partition, cards_partition, merchants_partition, owner_partition, refused_partition,
     settlements_partition, topups_partition,
 };
 pub use reconciliation::{
-    BREAK, break_prefix, found_break, reconciliation, run_of_break, settled_prefix, topup_markers,
+    BREAK, break_place, breaks_partition, found_break, reconciliation, reconciliations_partition, run_of_break,
+    settled_prefix, topup_markers,
 };
 pub(crate) use registry::registry_partition;
 pub use registry::{REGISTRY_SHARDS, registered_tenant};
@@ -65,11 +69,11 @@ pub use settlement_run::{
 pub use shards::{Shards, shard_of};
 pub use shop::shop;
 pub use staff::{
-    APPROVAL, PERSON, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from,
-    staff_counts, staff_member,
+    APPROVAL, PERSON, REQUEST, approval, approvals_from, denials, month_of_approval, owner_recovery, person, request,
+    requests_from, staff_counts, staff_member,
 };
 pub use terms::{ASSET_BUDGET, PREVIEW, TERMS, asset_budget, terms, terms_preview};
-pub use trail::{Recorded, binding, lane_head, lane_segment, publish_mark, seal_head, seal_mark, trail};
+pub use trail::{Recorded, binding, lane_head, lane_segment, lanes, publish_mark, seal_mark, trail};
 pub use wind_down::{WIND_DOWN, wind_down, wind_down_line, wind_down_lines};
 
 /// Names of attributes that more than one file uses.
@@ -199,7 +203,7 @@ impl Partition {
         Self::of(tenant, "stripe_event", id)
     }
 
-    /// The tenant's own partition: configuration, adjustments, audit.
+    /// The tenant's own partition: configuration, terms, staff, jobs.
     #[must_use]
     pub fn tenant(tenant: &Tenant) -> Self {
         Self::of(tenant, "tenant", "root")
@@ -303,18 +307,16 @@ pub mod sk {
     pub const SETTLEMENT: &str = "SETTLEMENT#";
     /// Trail records: steps of operations that call outside.
     pub const TRAIL: &str = "TRAIL#";
-    /// The audit trail's lanes: heads, segments and bindings.
-    pub const SEAL: &str = "SEAL#";
-    /// The head of the audit trail's lanes; the heads of the lanes continue it.
-    pub const SEAL_HEAD: &str = "SEAL#head";
-    /// Segments of the audit trail's lanes.
-    pub const SEAL_LANE: &str = "SEAL#lane#";
+    /// The head of the audit trail's lanes.
+    pub const LANES: &str = "LANES";
+    /// The head of a lane of the audit trail.
+    pub const LANE_HEAD: &str = "HEAD";
+    /// Segments of a lane of the audit trail.
+    pub const SEGMENT: &str = "SEGMENT#";
     /// Bindings of the audit trail's lanes.
-    pub const SEAL_BINDING: &str = "SEAL#bind#";
+    pub const BINDING: &str = "BINDING#";
     /// Passes of a migration.
     pub const MIGRATION: &str = "MIGRATION#";
-    /// Reconciliation runs.
-    pub const RECONCILIATION: &str = "RECONCILIATION#";
     /// Money of paid settlements that was returned.
     pub const RETURNED: &str = "RETURNED#";
     /// What a merchant is credited with in each lane of the audit trail.
@@ -419,10 +421,10 @@ pub fn config(tenant: &Tenant) -> Key {
     Partition::tenant(tenant).item("CONFIG")
 }
 
-/// An adjustment.
+/// An adjustment, in a partition of its own.
 #[must_use]
 pub fn adjustment(tenant: &Tenant, id: AdjustmentId) -> Key {
-    Partition::tenant(tenant).item(format!("ADJUSTMENT#{id}"))
+    Partition::of(tenant, "adjustment", id).item("ADJUSTMENT")
 }
 
 /// The last pass of a kind over all customers of a migrating tenant.
@@ -437,8 +439,8 @@ pub fn job(tenant: &Tenant, id: JobId) -> Key {
     Partition::tenant(tenant).item(format!("JOB#{id}"))
 }
 
-/// The number of a tenant's requests leased in the window that begins at `starts_at`.
+/// The number of a tenant's requests leased in the window that begins at `starts_at`: a partition for each window.
 #[must_use]
 pub fn rate(tenant: &Tenant, starts_at: Timestamp) -> Key {
-    Partition::tenant(tenant).item(format!("RATE#{}", starts_at.seconds()))
+    Partition::of(tenant, "rate", starts_at.seconds()).item("RATE")
 }

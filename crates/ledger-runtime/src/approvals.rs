@@ -28,12 +28,11 @@ use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::reads;
 use ledger_core::staff::StaffMember;
 use ledger_core::terms::TenantTerms;
+use ledger_core::time::CLOCK_SKEW;
 use ledger_core::transaction::{Planned, Provenance, Transaction};
 
-/// The most queries for one page of a list that shows one state only.
+/// The most queries for one page of the inbox, each of one month.
 const QUERIES_MAX: usize = 10;
-/// The commands that are read at a time when a member's are withdrawn.
-const WITHDRAWN_PAGE: usize = 100;
 
 /// The result of a request for a command that one person may give within a bound.
 #[derive(Clone, Debug)]
@@ -141,28 +140,19 @@ impl App {
     async fn try_withdraw_requests_of(&self, who: &Member, id: StaffId) -> Result<(), Problem> {
         let tenant = who.tenant();
         let (by, requester) = (self.staff_member(who, who.id()).await?, self.staff_member(who, id).await?);
-        let from = Some(self.now().minus(APPROVAL_LIFETIME));
-        let mut after = None;
-        loop {
-            let found = self.dynamo().query(&reads::approvals(tenant, from, after).limit(WITHDRAWN_PAGE)).await?;
-            for item in &found {
-                let approval = Approval::read(item)?;
-                after = Some(approval.id);
+        let now = self.now();
+        let from = now.minus(APPROVAL_LIFETIME);
+        let mut month = Some(now.plus(CLOCK_SKEW).utc_month());
+        while let Some(of) = month.filter(|month| *month >= from.utc_month()) {
+            for item in self.dynamo().query(&reads::approvals(tenant, of, Some(from), None)).await? {
+                let approval = Approval::read(&item)?;
                 if approval.requested_by == id {
                     let plan = |cx: &Context| plan_withdraw_of_disabled(tenant, &approval, &requester, &by, cx);
                     self.withdraw_of_disabled(tenant, plan).await?;
                 }
             }
-            if found.len() < WITHDRAWN_PAGE {
-                break;
-            }
-        }
-        let mut after = None;
-        loop {
-            let found = self.dynamo().query(&reads::requests(tenant, from, after).limit(WITHDRAWN_PAGE)).await?;
-            for item in &found {
-                let summary = RequestSummary::read(item)?;
-                after = Some(summary.record.id());
+            for item in self.dynamo().query(&reads::requests(tenant, of, Some(from), None)).await? {
+                let summary = RequestSummary::read(&item)?;
                 if summary.requested_by == id {
                     let request = self.with_state(tenant, summary).await?;
                     let plan =
@@ -170,10 +160,9 @@ impl App {
                     self.withdraw_of_disabled(tenant, plan).await?;
                 }
             }
-            if found.len() < WITHDRAWN_PAGE {
-                return Ok(());
-            }
+            month = of.previous();
         }
+        Ok(())
     }
 
     async fn withdraw_of_disabled<R>(

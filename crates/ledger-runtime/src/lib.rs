@@ -11,6 +11,7 @@
 //!    `reads`, `closing`, `settlement_runs`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `figures`, `files`, `settlement`, `migration`, `reconcile`, `previews`.
 
+mod acts;
 pub mod announcer;
 pub mod app;
 pub mod approvals;

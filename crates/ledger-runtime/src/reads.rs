@@ -45,19 +45,6 @@ impl App {
         Ok(HistoryLine::read(&found.ok_or_else(Problem::not_found)?, Some(party))?.into())
     }
 
-    /// A page of the acts of a tenant's staff, newest first.
-    ///
-    /// # Errors
-    /// 503 if the store cannot be read.
-    pub async fn audit_records(
-        &self,
-        tenant: &Tenant,
-        page: request::Page,
-    ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let query = reads::audit_records(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
-        self.newest(vec![query], page.limit, "audit_id").await
-    }
-
     /// A page of the previews of changes of a tenant's terms, newest first.
     ///
     /// # Errors

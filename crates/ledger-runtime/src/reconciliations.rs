@@ -2,13 +2,13 @@
 
 use crate::app::App;
 use crate::cursor::{Cursor, PairCursor};
-use crate::lists::READ_ITEMS_MAX;
+use crate::lists::{READ_ITEMS_MAX, read_max};
 use crate::problem::Problem;
-use crate::request;
+use crate::request::{self, Listing};
 use crate::views::{BreakView, FindingView, Page, RunView};
-use ledger_core::dynamo::{Attributes, ItemError};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{FindingId, RunId, Tenant, least_born_at};
-use ledger_core::keys::{self, attr};
+use ledger_core::keys::{self, Key, attr};
 use ledger_core::reads;
 use ledger_core::reconcile::BreakKind;
 use ledger_core::reconcile::run::{FoundBreak, Run};
@@ -23,13 +23,12 @@ impl App {
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn reconciliations(&self, tenant: &Tenant, page: request::Page) -> Result<Page<RunView>, Problem> {
-        let query = reads::reconciliations(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
-        let mut runs = Vec::new();
-        for item in self.dynamo().query(&query).await? {
-            runs.push(Run::read(&item)?);
-        }
-        let next_cursor = cut(&mut runs, page.limit, |run| Cursor::after(run.id.uuid()));
-        Ok(Page { items: runs.iter().map(RunView::from).collect(), next_cursor })
+        let listing = Listing { page, from: None, until: None };
+        let query = reads::reconciliations(tenant, None);
+        let found = self.newest_entries(vec![query], listing, read_max(page.limit, true)).await?;
+        let (runs, next_cursor) = self.records_of(tenant, found, listing, |_| Ok(true)).await?;
+        let view = |item| Run::read(item).map(|run| RunView::from(&run));
+        Ok(Page { items: runs.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
     }
 
     /// A reconciliation.
@@ -77,17 +76,21 @@ impl App {
     ) -> Result<Page<BreakView>, Problem> {
         let end = until.map(|until| (least_born_at(until), Uuid::nil()));
         let after = cursor.map(PairCursor::ids).into_iter().chain(end).min();
-        let after = after.map(|(run, finding)| (RunId::new(run), finding));
-        let found = self.dynamo().query(&reads::breaks(tenant, from, after).limit(READ_ITEMS_MAX)).await?;
-        let is_all = found.len() < READ_ITEMS_MAX;
+        let after = after.map(|(run, finding)| (RunId::new(run), FindingId::new(finding)));
+        let listed = self.dynamo().query(&reads::breaks(tenant, from, after).limit(READ_ITEMS_MAX)).await?;
+        let is_all = listed.len() < READ_ITEMS_MAX;
+        let key = |entry: &Item| Key::stored(tenant, entry.key_text(attr::PK)?, entry.key_text(attr::SK)?);
+        let named = listed.iter().map(|entry| key(entry).ok_or_else(|| ItemError::invalid(attr::PK)));
+        let named = named.collect::<Result<Vec<_>, _>>()?;
+        let found = if named.is_empty() { Vec::new() } else { self.dynamo().get_many(&named).await? };
         let (mut items, mut last, mut runs) = (Vec::new(), None, BTreeMap::new());
-        for item in &found {
+        for item in found.iter().flatten() {
             if items.len() >= limit {
                 return Ok(Page { items, next_cursor: last.map(|last: PairCursor| last.to_string()) });
             }
             let of = FoundBreak::read(item)?;
-            let run = item.key_text(attr::SK).and_then(keys::run_of_break);
-            let run = run.ok_or_else(|| ItemError::invalid(attr::SK))?;
+            let run = item.key_text(attr::PK).and_then(keys::run_of_break);
+            let run = run.ok_or_else(|| ItemError::invalid(attr::PK))?;
             last = Some(PairCursor::after(run.uuid(), of.id.uuid()));
             if kind.is_some_and(|kind| kind != of.kind) {
                 continue;

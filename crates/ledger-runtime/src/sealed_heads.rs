@@ -1,10 +1,10 @@
 //! The heads of a trail's lanes, and the last segments that this process knows to be whole.
 
 use crate::dynamo::{Dynamo, ReadError};
+use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
-use ledger_core::keys;
-use ledger_core::reads;
-use ledger_core::sealing::lanes::{Heads, LaneLink, Lanes};
+use ledger_core::keys::{self, Key};
+use ledger_core::sealing::lanes::{Heads, LaneLink, Lanes, TrailHead};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,7 +29,12 @@ impl SealedHeads {
 
 /// The heads of a trail's lanes; `None` if they are not opened.
 pub(crate) async fn heads(dynamo: &Dynamo, tenant: &Tenant) -> Result<Option<Heads>, ReadError> {
-    let items = dynamo.query(&reads::seal_heads(tenant)).await?;
+    let Some(head) = dynamo.get(&keys::lanes(tenant)).await? else { return Ok(None) };
+    // A head that cannot be read is read again below, where that is an error.
+    let count = TrailHead::read(tenant, &head).map_or(0, |head| head.lanes.count());
+    let lanes: Vec<Key> = (0..count).map(|lane| keys::lane_head(tenant, lane)).collect();
+    let lanes = if lanes.is_empty() { Vec::new() } else { dynamo.get_many(&lanes).await? };
+    let items: Vec<Item> = [head].into_iter().chain(lanes.into_iter().flatten()).collect();
     match Heads::read(tenant, &items) {
         Ok(None) => Ok(None),
         Ok(Some(heads)) if heads.is_of_one_number() => Ok(Some(heads)),
@@ -40,7 +45,7 @@ pub(crate) async fn heads(dynamo: &Dynamo, tenant: &Tenant) -> Result<Option<Hea
 
 /// The heads of a trail's lanes as of one moment, and the lanes beyond their number that have a head.
 pub(crate) async fn heads_at_once(dynamo: &Dynamo, tenant: &Tenant) -> Result<(Option<Heads>, Vec<u32>), ReadError> {
-    let mut keys = vec![keys::seal_head(tenant)];
+    let mut keys = vec![keys::lanes(tenant)];
     keys.extend((0..Lanes::MAX.count()).map(|lane| keys::lane_head(tenant, lane)));
     let items = dynamo.get_together(&keys).await?;
     let heads = Heads::read(tenant, &items.iter().flatten().cloned().collect::<Vec<_>>())?;

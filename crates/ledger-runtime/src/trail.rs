@@ -3,6 +3,7 @@
 
 use crate::app::App;
 use crate::problem::Problem;
+use crate::sealed_heads;
 use ledger_core::account::Account;
 use ledger_core::cards::record::CardRecord;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
@@ -164,7 +165,7 @@ impl App {
     /// 503 if the store cannot be read.
     pub async fn seals(&self, tenant: &Tenant, day: Option<UtcDay>) -> Result<Seals, Problem> {
         let (from, to) = (day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
-        let heads = Heads::read(tenant, &self.dynamo().query(&reads::seal_heads(tenant)).await?)?;
+        let heads = sealed_heads::heads(self.dynamo(), tenant).await?;
         let bindings = reads::bindings(tenant, from, to).newest_first().limit(PAGE_ITEMS);
         let bindings = self.dynamo().query(&bindings).await?;
         let mut days: Vec<Binding> =

@@ -91,8 +91,9 @@ pub(super) fn keys_move_money_once(audit: &Audit<'_>) -> Checked {
 /// Checks that the entry of an approved command or request is that of its approval, and of the marker of who approved it.
 fn approved(audit: &Audit<'_>, entry: &Entry<'_>, approval: &str) -> Checked {
     let row = entry.row;
-    let home = format!("{}#tenant#root", audit.tenant);
-    let listed = audit.row(&home, &format!("JOB#request#{approval}"));
+    let id = uuid::Uuid::parse_str(approval).map_err(|_| format!("{row} names no approval"))?;
+    let home = format!("{}#approvals#{}", audit.tenant, ledger_core::keys::month_of_approval(id));
+    let listed = audit.row(&home, &format!("REQUEST#{approval}"));
     let record = match audit.row(&home, &format!("APPROVAL#{approval}")) {
         Some(command) => Some(command),
         None => match listed.as_ref().map(|listed| listed.text("kind")).transpose()? {
@@ -104,7 +105,7 @@ fn approved(audit: &Audit<'_>, entry: &Entry<'_>, approval: &str) -> Checked {
                 let topup = listed.and_then(|listed| listed.opt_text("topup_id")).unwrap_or_default();
                 audit.row(&format!("{}#topup#{topup}", audit.tenant), &format!("DECISION#{approval}"))
             }
-            Some(_) | None => audit.row(&home, &format!("ADJUSTMENT#{approval}")),
+            Some(_) | None => audit.row(&format!("{}#adjustment#{approval}", audit.tenant), "ADJUSTMENT"),
         },
     };
     let record = record.ok_or_else(|| format!("{row} has no approval {approval}"))?;

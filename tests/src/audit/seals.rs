@@ -14,10 +14,10 @@ type Listed = Vec<(String, String, Vec<u8>)>;
 /// The records of each segment, by its stamp.
 fn segments(audit: &Audit<'_>) -> Result<BTreeMap<String, Listed>, String> {
     let mut all = BTreeMap::new();
-    for row in audit.under("SEAL#lane#") {
-        let (lane, number) = row.sk.trim_start_matches("SEAL#lane#").split_once('#').ok_or(format!("{row}"))?;
+    for row in audit.under("SEGMENT#") {
+        let (lane, number) = (lane_of(&row)?, row.sk.trim_start_matches("SEGMENT#"));
         let listed = listed_in_bytes(audit.tenant, bytes(&row, "records")?).ok_or(format!("{row} has other bytes"))?;
-        all.insert(format!("L{}/{}", trimmed(lane), trimmed(number)), listed);
+        all.insert(format!("L{lane}/{}", trimmed(number)), listed);
     }
     Ok(all)
 }
@@ -46,8 +46,8 @@ pub(super) fn sealed_records_are_in_one_segment(audit: &Audit<'_>) -> Checked {
 /// each has the records of its accounts alone.
 pub(super) fn segments_follow_one_another(audit: &Audit<'_>) -> Checked {
     let mut last = BTreeMap::<String, (u64, Vec<u8>, Row<'_>)>::new();
-    for row in audit.under("SEAL#lane#") {
-        let (lane, number) = row.sk.trim_start_matches("SEAL#lane#").split_once('#').ok_or(format!("{row}"))?;
+    for row in audit.under("SEGMENT#") {
+        let (lane, number) = (lane_of(&row)?, row.sk.trim_start_matches("SEGMENT#"));
         let number: u64 = trimmed(number).parse().map_err(|_| format!("{row} has no number"))?;
         let before = last.get(lane);
         ensure_eq!(number, before.map_or(0, |(number, ..)| *number) + 1, "the number of {row}");
@@ -59,18 +59,17 @@ pub(super) fn segments_follow_one_another(audit: &Audit<'_>) -> Checked {
         let hash = segment_hash(&row, &records)?;
         for (pk, sk, _) in records {
             let own = if sk.starts_with("AUDIT#") { 0 } else { first_word(&Sha256::digest(&pk)) % lanes };
-            ensure_eq!(format!("{own:02}"), lane, "the lane of {pk} {sk}, which {row} lists,");
+            ensure_eq!(own.to_string(), lane, "the lane of {pk} {sk}, which {row} lists,");
         }
         last.insert(lane.to_owned(), (number, hash, row));
     }
-    for (lane, (number, hash, row)) in &last {
-        let head = audit.row(row.pk, &format!("SEAL#head#{lane}")).ok_or(format!("{row} has no head of its lane"))?;
+    for (number, hash, row) in last.values() {
+        let head = audit.row(row.pk, "HEAD").ok_or(format!("{row} has no head of its lane"))?;
         ensure_eq!(whole(&head, "number")?, *number, "the number of {head}");
         ensure_eq!(bytes(&head, "hash")?, hash.as_slice(), "the hash of {head}");
     }
-    for head in audit.under("SEAL#head#") {
-        let lane = head.sk.trim_start_matches("SEAL#head#");
-        let number = last.get(lane).map_or(0, |(number, ..)| *number);
+    for head in audit.named("HEAD") {
+        let number = last.get(lane_of(&head)?).map_or(0, |(number, ..)| *number);
         ensure_eq!(whole(&head, "number")?, number, "the number of {head}");
     }
     Ok(())
@@ -81,9 +80,8 @@ pub(super) fn merchants_are_credited_until_a_segment(audit: &Audit<'_>) -> Check
     for credited in audit.under("CREDITED#") {
         let lane = credited.sk.trim_start_matches("CREDITED#");
         let segment = whole(&credited, "segment")?;
-        let sk = format!("SEAL#lane#{lane}#{segment:010}");
-        let root = format!("{}#tenant#root", audit.tenant);
-        ensure!(audit.row(&root, &sk).is_some(), "{credited} has entries of {sk}, which is missing");
+        let (pk, sk) = (lane_partition(audit, trimmed(lane)), format!("SEGMENT#{segment:010}"));
+        ensure!(audit.row(&pk, &sk).is_some(), "{credited} has entries of {pk} {sk}, which is missing");
     }
     Ok(())
 }
@@ -92,7 +90,7 @@ pub(super) fn merchants_are_credited_until_a_segment(audit: &Audit<'_>) -> Check
 /// the head of all names the last.
 pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
     let (mut number, mut hash, mut lanes) = (0, Vec::new(), Vec::<(u64, Vec<u8>)>::new());
-    for row in audit.under("SEAL#bind#") {
+    for row in audit.under("BINDING#") {
         number += 1;
         ensure!(row.sk.ends_with(&format!("#{number:010}")), "{row} is not binding {number}");
         ensure!(row.sk.contains(&row.text("bound_at")?[..10]), "{row} is under another day");
@@ -105,8 +103,8 @@ pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
         for (lane, (last, hash)) in bound.iter().enumerate() {
             ensure!(*last >= lanes.get(lane).map_or(0, |(last, _)| *last), "{row} sets lane {lane} back to {last}");
             if *last > 0 {
-                let sk = format!("SEAL#lane#{lane:02}#{last:010}");
-                let segment = audit.row(row.pk, &sk).ok_or(format!("{row} names {sk}, which is missing"))?;
+                let (pk, sk) = (lane_partition(audit, lane), format!("SEGMENT#{last:010}"));
+                let segment = audit.row(&pk, &sk).ok_or(format!("{row} names {pk} {sk}, which is missing"))?;
                 ensure_eq!(bytes(&segment, "hash")?, hash.as_slice(), "the hash of {segment}, which {row} names,");
             }
         }
@@ -114,8 +112,8 @@ pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
         for (lane, (last, _)) in bound.iter().enumerate() {
             let after = lanes.get(lane).map_or(0, |(last, _)| *last);
             let segment = |number| {
-                let sk = format!("SEAL#lane#{lane:02}#{number:010}");
-                let segment = audit.row(row.pk, &sk).ok_or(format!("{row} binds {sk}, which is missing"))?;
+                let (pk, sk) = (lane_partition(audit, lane), format!("SEGMENT#{number:010}"));
+                let segment = audit.row(&pk, &sk).ok_or(format!("{row} binds {pk} {sk}, which is missing"))?;
                 Ok(bytes(&segment, "hash")?.to_vec())
             };
             since.push((after + 1..=*last).map(segment).collect::<Result<Vec<Vec<u8>>, String>>()?);
@@ -123,9 +121,9 @@ pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
         hash = binding_hash(&row, &since)?;
         lanes = bound;
     }
-    let heads = audit.under("SEAL#head#").count();
-    let Some(head) = audit.named("SEAL#head").next() else {
-        ensure!(heads == 0 && number == 0, "SEAL#head is missing");
+    let heads = audit.named("HEAD").count();
+    let Some(head) = audit.named("LANES").next() else {
+        ensure!(heads == 0 && number == 0, "LANES is missing");
         return Ok(());
     };
     ensure_eq!(whole(&head, "number")?, number, "the number of {head}");
@@ -133,6 +131,15 @@ pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
     ensure_eq!(whole(&head, "lanes")?, lanes.len() as u64, "the number of lanes of {head}");
     ensure_eq!(heads, lanes.len(), "the number of heads of lanes beside {head}");
     Ok(())
+}
+
+/// The lane that a segment or a head is in.
+fn lane_of<'a>(row: &Row<'a>) -> Result<&'a str, String> {
+    row.pk.split_once("#lane#").map(|(_, lane)| lane).ok_or(format!("{row} is in no lane"))
+}
+
+fn lane_partition(audit: &Audit<'_>, lane: impl std::fmt::Display) -> String {
+    format!("{}#lane#{lane}", audit.tenant)
 }
 
 /// The records of a lane's segment.
@@ -151,7 +158,11 @@ fn listed_in_bytes(tenant: &str, bytes: &[u8]) -> Option<Listed> {
                 let kind = ["customer", "card", "merchant"][usize::from(*form) - 1];
                 (format!("{kind}#{}", id(take(16)?)?), format!("TXN#{}", id(take(16)?)?))
             }
-            4 => ("tenant#root".to_owned(), format!("AUDIT#{}", id(take(16)?)?)),
+            4 => {
+                let act = uuid::Uuid::from_slice(take(16)?).ok()?;
+                let [.., last] = act.into_bytes();
+                (format!("audit#{}#{}", ledger_core::keys::day_of_act(act), last % 4), format!("AUDIT#{act}"))
+            }
             5 | 6 => {
                 let kind = ["merchant", "payment", "topup"].get(usize::from(take(1)?[0]).checked_sub(1)?)?;
                 let own = id(take(16)?)?;

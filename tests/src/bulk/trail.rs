@@ -80,7 +80,7 @@ impl Ledger {
 
     /// The sort keys of the heads of the trail.
     pub(super) fn heads(&self) -> BTreeSet<String> {
-        let heads = [keys::seal_head(&self.tenant), keys::lane_head(&self.tenant, 0)];
+        let heads = [keys::lanes(&self.tenant), keys::lane_head(&self.tenant, 0)];
         heads.into_iter().map(|head| head.sk().to_owned()).collect()
     }
 
@@ -94,6 +94,6 @@ impl Ledger {
         let (from, to) = keys::closed_days_between(None, None);
         let is_of_days = |sk: &str| (from.as_str()..to.as_str()).contains(&sk);
         Key::stored(&self.tenant, text(attr::PK), text(attr::SK))
-            .is_some_and(|key| key.recorded().is_some() || key.sk().starts_with(sk::SEAL_LANE) || is_of_days(key.sk()))
+            .is_some_and(|key| key.recorded().is_some() || key.sk().starts_with(sk::SEGMENT) || is_of_days(key.sk()))
     }
 }

@@ -6,6 +6,7 @@ use super::decode::World;
 use ledger_core::dynamo::Item;
 use ledger_core::figures::{
     ActiveAccounts, ClosedDay, ClosingFigures, DayTotals, Fold, Posted, TalliedEntry, Tally, balances_after, close,
+    list_totals,
 };
 use ledger_core::keys::{self, Key, TotalsOf};
 use ledger_core::sealing::lanes::Heads;
@@ -62,7 +63,7 @@ pub(super) fn make(world: &World, does: &FiguresDoes) -> Result<Made, NoPlan> {
     let closed = |day: &str| ClosedDay::read(tenant, world.must(&keys::closed_day(tenant, date(day)))).unwrap();
     let built = match does {
         FiguresDoes::Close { date: day } => {
-            let of_heads = |key: &Key| key.sk().starts_with(keys::sk::SEAL_HEAD);
+            let of_heads = |key: &Key| [keys::sk::LANES, keys::sk::LANE_HEAD].contains(&key.sk());
             let keys = world.keys_of(|_| true);
             let items: Vec<Item> = keys.iter().filter(|key| of_heads(key)).map(|key| world.must(key).clone()).collect();
             let heads = Heads::read(tenant, &items).unwrap().expect("the lanes are opened");
@@ -86,7 +87,9 @@ pub(super) fn make(world: &World, does: &FiguresDoes) -> Result<Made, NoPlan> {
                 active_cards: 0,
                 new_customers: Some(new_customers),
             });
-            Transaction::unkeyed(vec![after.put(tenant, seen.as_ref()), fold().part(tenant)]).unwrap()
+            let listed = list_totals(tenant, of).filter(|_| seen.is_none());
+            let actions = [after.put(tenant, seen.as_ref())].into_iter().chain(listed).chain([fold().part(tenant)]);
+            Transaction::unkeyed(actions.collect()).unwrap()
         }
         FiguresDoes::Active { date: day, batch } => {
             let tally = tally(world, date(day));

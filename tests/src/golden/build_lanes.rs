@@ -49,7 +49,7 @@ pub enum LanesDoes {
 pub(super) fn make(world: &World, does: &LanesDoes) -> Made {
     let (tenant, now) = (&world.tenant, world.cx.now);
     let heads = || {
-        let of_heads = |key: &Key| key.sk().starts_with(keys::sk::SEAL_HEAD);
+        let of_heads = |key: &Key| [keys::sk::LANES, keys::sk::LANE_HEAD].contains(&key.sk());
         let items: Vec<Item> =
             world.keys_of(|_| true).iter().filter(|key| of_heads(key)).map(|key| world.must(key).clone()).collect();
         Heads::read(tenant, &items).unwrap().expect("the lanes are opened")

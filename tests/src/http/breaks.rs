@@ -92,12 +92,12 @@ impl World {
 /// Stores a break of one yen too much in a wallet; returns the path that requests its adjustment.
 pub(super) async fn adjustment_path(world: &World) -> String {
     let (run, id, customer) = (new_id(), new_id(), world.customer().await);
-    let tenant = s(format!("{}#tenant#root", world.tenant));
+    let partition = s(format!("{}#reconciliation#{run}", world.tenant));
     // A break's id has the time of its run, and this run is dated in the future.
     let at = s("2099-01-01T00:00:00.000Z");
     let of_run = [
-        ("uuid", tenant.clone()),
-        ("type", s(format!("RECONCILIATION#{run}"))),
+        ("uuid", partition.clone()),
+        ("type", s("RECONCILIATION")),
         ("run_id", s(&run)),
         ("state", s("breaks")),
         ("fence", n(1)),
@@ -107,8 +107,8 @@ pub(super) async fn adjustment_path(world: &World) -> String {
         ("stored", n(1)),
     ];
     let row = [
-        ("uuid", tenant),
-        ("type", s(format!("BREAK#{run}#{id}"))),
+        ("uuid", partition),
+        ("type", s(format!("BREAK#{id}"))),
         ("finding_id", s(&id)),
         ("kind", s("balance_differs")),
         ("subject", s(format!("customer:{}", customer.id))),

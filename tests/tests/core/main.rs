@@ -7,6 +7,7 @@ mod copy;
 mod events;
 mod golden;
 mod golden_pair;
+mod items;
 mod migration;
 mod periods;
 mod properties;

@@ -100,7 +100,7 @@ async fn owner_alone_moves_nothing_and_gives_no_power() {
     let changes = changes.changes_since(&before);
     let kinds: Vec<&str> = changes.keys().map(|(_, kind)| kind.as_str()).collect();
     let is_more =
-        |kind: &&&str| !(kind.starts_with("staff marker") || ["tenant APPROVAL#", "tenant AUDIT#"].contains(*kind));
+        |kind: &&&str| !(kind.starts_with("staff marker") || ["approvals APPROVAL#", "audit AUDIT#"].contains(*kind));
     assert_eq!(kinds.iter().find(is_more), None, "{kinds:?}");
     assert_eq!(listed(&world, "pending").await.len(), calls.len());
     let _ = world.check_books().await;

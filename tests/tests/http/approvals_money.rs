@@ -115,7 +115,7 @@ async fn refund_above_the_room_is_executed_once_by_a_second_person() {
     let changes = changes.changes_since(&before);
     let kinds: Vec<&str> = changes.keys().map(|(_, kind)| kind.as_str()).collect();
     let is_more =
-        |kind: &&&str| !(kind.starts_with("staff marker") || ["tenant APPROVAL#", "tenant AUDIT#"].contains(*kind));
+        |kind: &&&str| !(kind.starts_with("staff marker") || ["approvals APPROVAL#", "audit AUDIT#"].contains(*kind));
     assert_eq!(kinds.iter().find(is_more), None, "nothing is done: {kinds:?}");
 
     let _ = world.api.settle(&decides("approve", &id, &world.operator.who)).await.problem(403, "four_eyes_required");

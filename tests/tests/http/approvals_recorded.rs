@@ -4,6 +4,7 @@
 
 use futures::future::join_all;
 use ledger_core::ids::{Employer, MerchantId};
+use ledger_core::keys::month_of_approval;
 use ledger_core::personal::FreeText;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
@@ -107,7 +108,7 @@ impl Pending {
         Self {
             kind: Kind::Adjustment,
             path: format!("/v1/admin/adjustments/{id}"),
-            record: (format!("{}#tenant#root", world.tenant), format!("ADJUSTMENT#{id}")),
+            record: (format!("{}#adjustment#{id}", world.tenant), "ADJUSTMENT".to_owned()),
             account: format!("customer:{}", customer.id),
             id,
             request,
@@ -315,8 +316,9 @@ async fn request_expires_after_seven_days_at_both_endpoints() {
         let pending = Pending::new(&world, kind).await;
         let (pk, sk) = &pending.record;
         let earlier = s("2026-01-05T00:00:00.000Z");
-        let root = format!("{}#tenant#root", world.tenant);
-        for (pk, sk) in [(pk.clone(), sk.clone()), (root, format!("JOB#request#{}", pending.id))] {
+        let month = month_of_approval(uuid::Uuid::parse_str(&pending.id).expect("an id"));
+        let inbox = format!("{}#approvals#{month}", world.tenant);
+        for (pk, sk) in [(pk.clone(), sk.clone()), (inbox, format!("REQUEST#{}", pending.id))] {
             let mut row = world.books().await.row(&pk, &sk).cloned().expect("a row");
             let _ = row.insert("created_at".to_owned(), earlier.clone());
             world.plant(row).await;

@@ -19,7 +19,7 @@ fn slug(world: &World) -> Tenant {
 async fn call_beyond_the_functions_role_is_denied() {
     let world = World::new("gate").await;
     let tenant = slug(&world);
-    let query = reads::audit_records(&tenant, None);
+    let query = reads::terms(&tenant);
     let query = || world.app.dynamo().query(&query);
     // The role of the function that claims tokens has no access to the table; the admin function's role has.
     let denied = gate::as_function("token-claims", query()).await;

@@ -17,6 +17,7 @@ mod cards;
 mod closing;
 mod customer_file;
 mod disclosure;
+mod earlier_days;
 mod expiry;
 mod faults;
 mod finding;

@@ -150,7 +150,7 @@ async fn interrupted_stack_keeps_everything_after_restart() {
     let process = tokio::task::block_in_place(|| start(&again));
     let mut changes = at_rest(&world).await.changes_since(&before);
     // A process leases requests when it starts, in the window of that time.
-    changes.retain(|(_, kind), _| kind != "tenant RATE#");
+    changes.retain(|(_, kind), _| kind != "rate RATE");
     assert!(changes.is_empty(), "a restart changed something: {changes:?}");
     // Tokens, the terminal's key and the stored responses are still valid.
     for (call, first) in calls.iter().zip(&first) {

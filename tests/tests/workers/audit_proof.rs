@@ -61,7 +61,7 @@ impl Proven {
             ledger_core::dynamo::Value::B(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
             other => panic!("{other:?}"),
         };
-        books.under("SEAL#bind#").map(hash).collect()
+        books.under("BINDING#").map(hash).collect()
     }
 
     /// The customers' entries, as the command takes them; those that are sealed first.
@@ -188,7 +188,7 @@ async fn entry_that_cannot_be_proven_is_refused_with_what_to_do() {
     assert!(refused(&entry, "abc").await.contains("is not the hash of a binding"));
     // A segment beside it that was changed leads elsewhere.
     let books = proven.world.books().await;
-    let (_, _, row) = books.under("SEAL#lane#").next().expect("a segment");
+    let (_, _, row) = books.under("SEGMENT#").next().expect("a segment");
     let mut changed = row.clone();
     let _ = changed.insert("sealed_at".to_owned(), ledger_tests::audit::s("2026-11-21T03:00:00.000Z"));
     proven.world.plant(changed).await;

@@ -195,9 +195,9 @@ async fn planted_edits_and_deletions_are_found() {
         (first("AUDIT#"), "more", null()),
         (first("TRAIL#"), "created_at", s("2026-11-21T03:00:00.000Z")),
         (first("TRAIL#"), "_sealed", s("L0/9")),
-        (first("SEAL#lane#"), "records", dynamo::Value::B(vec![4])),
-        (first("SEAL#lane#"), "sealed_at", s("2026-11-21T03:00:00.000Z")),
-        (first("SEAL#bind#"), "day_records", n("77")),
+        (first("SEGMENT#"), "records", dynamo::Value::B(vec![4])),
+        (first("SEGMENT#"), "sealed_at", s("2026-11-21T03:00:00.000Z")),
+        (first("BINDING#"), "day_records", n("77")),
     ] {
         world.plant(with(&row, attribute, value)).await;
         let found = wrong(&world).await;
@@ -208,7 +208,7 @@ async fn planted_edits_and_deletions_are_found() {
         assert_eq!(wrong(&world).await, BTreeSet::new());
     }
     // A head that is set back, or that has one lane less than there are.
-    for (head, attribute, value) in [("SEAL#head#00", "number", n("1")), ("SEAL#head", "number", n("0"))] {
+    for (head, attribute, value) in [("HEAD", "number", n("1")), ("LANES", "number", n("0"))] {
         let row = books.under(head).map(|(_, _, row)| row.clone()).next().expect("a row");
         world.plant(with(&row, attribute, value)).await;
         let found = wrong(&world).await;
@@ -216,10 +216,10 @@ async fn planted_edits_and_deletions_are_found() {
         assert!(!world.books().await.findings_when_sealed().is_empty(), "{head}");
         world.plant(row).await;
     }
-    for prefix in ["TXN#", "AUDIT#", "TRAIL#", "SEAL#lane#", "SEAL#bind#", "SEAL#head"] {
+    for prefix in ["TXN#", "AUDIT#", "TRAIL#", "SEGMENT#", "BINDING#", "LANES"] {
         // The day of a binding that another follows is not known when it is gone.
         let last = || books.under(prefix).map(stored).last().expect("a row");
-        let row = if prefix == "SEAL#bind#" { last() } else { first(prefix) };
+        let row = if prefix == "BINDING#" { last() } else { first(prefix) };
         world.remove(text(&row, "uuid"), text(&row, "type")).await;
         let found = wrong(&world).await;
         assert!(found.contains(&("missing", text(&row, "type").to_owned())), "{prefix}: {found:?}");
@@ -257,7 +257,7 @@ async fn verify_command_reports_the_head_of_the_seals_endpoint() {
     assert!(whole && report.contains(&head) && report.ends_with("nothing is wrong"), "{report}");
     assert!(report.contains("\nlane L0/1 "), "{report}");
     let (report, whole) = audit_command::run(&command(Some(&"0".repeat(64)), None)).await.expect("the run succeeds");
-    assert!(!whole && report.starts_with("other_head chain commanded#tenant#root SEAL#head"), "{report}");
+    assert!(!whole && report.starts_with("other_head chain commanded#bindings#root LANES"), "{report}");
     // A segment counts to the day of the binding after it, which is still to be written.
     let early = VerifyCommand { to: Some("2020-01-01".to_owned()), ..command(None, Some("2020-01-01")) };
     let (report, whole) = audit_command::run(&early).await.expect("the run succeeds");

@@ -40,7 +40,7 @@ async fn granted(shop: &Settling) -> usize {
 
 /// The stored bonuses of the tenant.
 async fn bonuses(world: &World) -> Vec<Item> {
-    world.books().await.under("JOB#bonus#").map(|(_, _, row)| row.clone()).collect()
+    world.books().await.under("CASH_BONUS#").map(|(_, _, row)| row.clone()).collect()
 }
 
 /// Whether the merchant is due to be looked at.

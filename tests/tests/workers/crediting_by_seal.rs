@@ -82,7 +82,7 @@ async fn check_crash(rig: &Rig, write: usize, fault: Fault) {
     let running = tokio::spawn(async move { seal(&actor, &tenant).await });
     victim.met().await;
     if !is_before {
-        let written = if write == 0 { "SEAL#head#00" } else { "SEAL#lane#00#0000000001" };
+        let written = if write == 0 { "HEAD" } else { "SEGMENT#0000000001" };
         until("the write is done", async || scene.world.books().await.under(written).count() == 1).await;
     }
     running.abort();
@@ -203,7 +203,7 @@ async fn restore_of_a_part_of_a_segment_credits_no_entry_twice() {
         .map(|((pk, sk), _)| (pk.clone(), sk.clone()))
         .collect();
     let names: BTreeSet<&str> = changed.iter().map(|(_, sk)| sk.split('#').next().expect("a prefix")).collect();
-    assert_eq!((changed.len(), names), (5, BTreeSet::from(["CREDITED", "SEAL", "TXN"])), "{changed:?}");
+    assert_eq!((changed.len(), names), (5, BTreeSet::from(["CREDITED", "HEAD", "SEGMENT", "TXN"])), "{changed:?}");
     let is = |part: u32, prefix: &str| {
         let of = changed.iter().enumerate().filter(|(_, (_, sk))| sk.starts_with(prefix));
         of.map(|(at, _)| part >> at & 1 == 1).collect::<Vec<bool>>()
@@ -220,7 +220,7 @@ async fn restore_of_a_part_of_a_segment_credits_no_entry_twice() {
         let ended = seal(&rig.actor().await, &world.tenant).await;
         let (credited, uncredited) = shop.balance(&server).await;
         assert!(credited <= shop.owed, "{part:b}: {credited} {uncredited}");
-        let (has_segment, has_head) = (is(part, "SEAL#lane")[0], is(part, "SEAL#head#00")[0]);
+        let (has_segment, has_head) = (is(part, "SEGMENT#")[0], is(part, "HEAD")[0]);
         let stamps = is(part, "TXN#").into_iter().filter(|is_stamped| *is_stamped).count();
         if has_segment {
             assert_eq!((ended.is_ok(), credited, uncredited), (true, shop.owed, 0), "{part:b}: {ended:?}");
@@ -234,7 +234,7 @@ async fn restore_of_a_part_of_a_segment_credits_no_entry_twice() {
             assert_eq!((ended.is_ok(), credited), (true, earlier + unstamped), "{part:b}: {ended:?}");
         }
         // What another segment was written for is put back.
-        for (pk, sk, _) in world.books().await.under("SEAL#lane") {
+        for (pk, sk, _) in world.books().await.under("SEGMENT#") {
             if !before.rows.contains_key(&(pk.to_owned(), sk.to_owned())) {
                 world.remove(pk, sk).await;
             }
@@ -246,7 +246,9 @@ async fn restore_of_a_part_of_a_segment_credits_no_entry_twice() {
 /// The heads of the lanes, doubled.
 async fn raise_lanes(world: &World) {
     let tenant = world.slug();
-    let items = gate::as_test(world.app.dynamo().query(&reads::seal_heads(&tenant))).await.expect("heads");
+    let heads = [vec![keys::lanes(&tenant)], (0..16).map(|lane| keys::lane_head(&tenant, lane)).collect()].concat();
+    let items = gate::as_test(world.app.dynamo().get_many(&heads)).await.expect("heads");
+    let items: Vec<Item> = items.into_iter().flatten().collect();
     let heads = Heads::read(&tenant, &items).expect("as they are written").expect("opened");
     let unbound = unbound(world, &heads).await;
     let (_, raised) = heads.raise(&tenant, &unbound, world.app.now()).expect("a transaction").expect("fewer than 16");

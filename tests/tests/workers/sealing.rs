@@ -3,7 +3,8 @@ use crate::audit_trail::{assert_all_sealed, busy, records, seal, verified, verif
 use futures::future::{join, join_all};
 use ledger_core::crediting::VolumeLimits;
 use ledger_core::dynamo::Item;
-use ledger_core::ids::Tenant;
+use ledger_core::ids::{AuditId, Tenant, least_born_at};
+use ledger_core::keys;
 use ledger_runtime::sealing::{self, Pass};
 use ledger_tests::audit::{s, text};
 use ledger_tests::cloud::gate;
@@ -29,7 +30,7 @@ async fn cell(rig: &Rig, write: usize, fault: Fault) {
     let running = tokio::spawn(async move { seal(&actor, &tenant).await });
     victim.met().await;
     if is_after {
-        let written = if write == 0 { "SEAL#head#00" } else { "SEAL#lane#00#0000000001" };
+        let written = if write == 0 { "HEAD" } else { "SEGMENT#0000000001" };
         until("the write is done", async || count(&world, written).await == 1).await;
     }
     running.abort();
@@ -151,7 +152,7 @@ async fn bad_record_does_not_stop_the_others_and_segments_are_full() {
         records(&books).iter().filter(|(pk, sk)| books.row(pk, sk).expect("a row").contains_key("_sealed")).count();
     assert_eq!(sealed, due - 1);
     // Segments are full but for the last.
-    assert_eq!(books.under("SEAL#lane#").count(), sealed.div_ceil(96));
+    assert_eq!(books.under("SEGMENT#").count(), sealed.div_ceil(96));
     assert_eq!(verified(&world).await.findings, []);
     world.plant(bad.expect("a record")).await;
     assert_eq!(seal(&worker, &world.tenant).await.expect("the run succeeds").records, 1);
@@ -175,19 +176,19 @@ async fn run_that_ends_behind_doubles_the_lanes_up_to_16() {
     for lanes in [2, 4, 8, 16, 16] {
         // No time is left for a segment.
         assert_eq!(run(Duration::ZERO).await.records, 0, "{lanes}");
-        assert_eq!(count(&world, "SEAL#head#").await, lanes);
+        assert_eq!(count(&world, "HEAD").await, lanes);
     }
     assert!(run(sealing::RUN_TIME_MAX).await.records >= 400);
     let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
     assert_all_sealed(&world, "behind").await;
-    assert_eq!(count(&world, "SEAL#head#").await, 16, "a run that keeps up leaves the lanes as they are");
+    assert_eq!(count(&world, "HEAD").await, 16, "a run that keeps up leaves the lanes as they are");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn binding_is_written_once_an_hour_and_covers_every_lane() {
     let rig = Rig::new().await;
     let (world, worker) = (busy(&rig, "bound").await, rig.actor().await);
-    let bindings = async || count(&world, "SEAL#bind#").await;
+    let bindings = async || count(&world, "BINDING#").await;
     let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
     assert_eq!(bindings().await, 1);
     let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
@@ -202,6 +203,34 @@ async fn binding_is_written_once_an_hour_and_covers_every_lane() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acts_of_earlier_days_are_sealed() {
+    let rig = Rig::new().await;
+    let world = busy(&rig, "acts-earlier").await;
+    let (books, tenant, day) = (world.books().await, world.slug(), Duration::from_secs(24 * 60 * 60));
+    let act = books.under("AUDIT#").next().expect("an act").2.clone();
+    let mut config = books.row(&format!("{tenant}#tenant#root"), "CONFIG").expect("a configuration").clone();
+    config.insert("created_at".to_owned(), s(world.app.now().minus(day * 40).to_string()));
+    world.plant(config).await;
+    // More of one day than a page of a shard has.
+    let now = world.app.now();
+    for number in 0..450_u32 {
+        let days = if number < 440 { 3 } else { number - 430 };
+        let at = now.minus(day * days).minus(Duration::from_millis(number.into()));
+        let mut id = least_born_at(at).into_bytes();
+        id[15] = if number < 440 { 4 } else { 1 };
+        let key = keys::audit(&tenant, AuditId::new(uuid::Uuid::from_bytes(id)));
+        let mut row = with(&with(&act, "uuid", s(key.pk())), "type", s(key.sk()));
+        row.insert("created_at".to_owned(), s(at.to_string()));
+        row.remove("owner_pk");
+        row.remove("owner_sk");
+        world.plant(row).await;
+    }
+    let sealed = seal(&rig.actor().await, &world.tenant).await.expect("the run succeeds");
+    assert!(sealed.records > 450, "{sealed:?}");
+    assert_all_sealed(&world, "acts of earlier days").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sealed_acts_are_listed_until_they_are_old_enough() {
     let rig = Rig::new().await;
     let (world, worker) = (busy(&rig, "acts-listed").await, rig.actor().await);
@@ -211,17 +240,16 @@ async fn sealed_acts_are_listed_until_they_are_old_enough() {
     let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
     let until = async || {
         let books = world.books().await;
-        text(books.row(&format!("{}#tenant#root", world.tenant), "SEAL#head#00").expect("a head"), "acts_until")
-            .to_owned()
+        text(books.row(&format!("{}#lane#0", world.tenant), "HEAD").expect("a head"), "acts_until").to_owned()
     };
-    let (before, segments) = (until().await, count(&world, "SEAL#lane#").await);
+    let (before, segments) = (until().await, count(&world, "SEGMENT#").await);
     // By a clock that is ten minutes ahead, an act that is being committed has an earlier time than the worker's.
     assert!(*before <= *world.app.now().minus(Duration::from_secs(10 * 60)).rfc3339(), "{before}");
     worker.clock.ahead(Duration::from_secs(20 * 60));
     let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
     let after = until().await;
     assert!(after > before, "{before} {after}");
-    assert_eq!(count(&world, "SEAL#lane#").await, segments, "without a segment");
+    assert_eq!(count(&world, "SEGMENT#").await, segments, "without a segment");
     let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
     assert_eq!(until().await, after, "nothing is left to skip");
     assert_all_sealed(&world, "acts").await;

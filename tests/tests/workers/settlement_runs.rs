@@ -309,7 +309,7 @@ async fn run_that_cannot_go_on_does_not_stop_the_others() {
     // A schedule that this release cannot read does not stop the days of the others.
     at(&shop, "2026-12-10T15:15:00Z");
     let _ = shop.run_jobs().await.expect("the run succeeds");
-    damage("JOB#settlement_calendar", "own_every_day", "every day").await;
+    damage("CALENDAR", "own_every_day", "every day").await;
     at(&shop, "2026-12-11T15:15:00Z");
     let failed = shop.run_jobs().await.expect_err("a schedule cannot be read");
     assert_eq!(failed.status(), 500);

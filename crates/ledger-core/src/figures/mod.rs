@@ -16,7 +16,9 @@ pub use fold::{BatchSegments, Fold, FoldPlan};
 pub use prepaid::{BaseDate, ExcludedAsset, Exclusion, PrepaidFlows, PrepaidInstrument, PrepaidReport};
 pub use statement::{ChargedFee, PaidOut, StatementPart, StatementSums, statement};
 pub use tally::{AccountClass, Count, DayTally, Line, Moved, Sums, TalliedEntry, Tally};
-pub use totals::{Balances, BatchChanges, ClosingFigures, DayTotals, Difference, balances_after, sum_of};
+pub use totals::{
+    Balances, BatchChanges, ClosingFigures, DayTotals, Difference, balances_after, list_totals, listed_totals, sum_of,
+};
 
 #[cfg(test)]
 mod tests;

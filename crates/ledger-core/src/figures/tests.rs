@@ -83,7 +83,7 @@ fn closed_day_under_another_key_or_with_a_malformed_lane_is_refused() {
     let mut wrong = closed("2026-11-27", &[4]);
     wrong.insert("lanes".to_owned(), Value::L(vec![Value::s("4")]));
     let mut other = closed("2026-11-27", &[4]);
-    other.insert(attr::SK.to_owned(), Value::s("JOB#days#2026-11-27"));
+    other.insert(attr::SK.to_owned(), Value::s("DAYS#2026-11-27"));
     let mut newer = closed("2026-11-27", &[4]);
     newer.insert("v".to_owned(), Value::int(2));
     for item in [wrong, other, newer] {

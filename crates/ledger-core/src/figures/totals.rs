@@ -206,6 +206,23 @@ impl DayTotals {
     }
 }
 
+/// Lists totals in their group, in the transaction that stores the first ones of a day: however often, it is the same item.
+/// `None` of the tenant's, which are in no group.
+#[must_use]
+pub fn list_totals(tenant: &Tenant, of: TotalsOf) -> Option<TransactItem> {
+    let key = keys::has_totals(tenant, of)?;
+    Some(TransactItem::put(Role::Figures, key, Item::from([(VERSION.to_owned(), Value::int(1))]), Vec::new()))
+}
+
+/// What an item of [`list_totals`] lists.
+///
+/// # Errors
+/// [`ItemError`] if it is another item.
+pub fn listed_totals(item: &Item) -> Result<TotalsOf, ItemError> {
+    let of = item.text(attr::SK)?.strip_prefix(keys::SUBJECT).and_then(TotalsOf::parse);
+    of.ok_or_else(|| ItemError::invalid(attr::SK))
+}
+
 impl ClosingFigures {
     fn read(item: &Item, closed_at: Timestamp) -> Result<Self, ItemError> {
         let balances = item.texts(BALANCES, |text| read_balance(text).ok_or(()))?;
@@ -237,8 +254,7 @@ pub fn sum_of(before: &Balances, changes: &Balances) -> Result<Balances, MoneyEr
 
 /// What stored totals are of, and their day.
 fn place(item: &Item) -> Option<(TotalsOf, BusinessDate)> {
-    let (of, date) = item.key_text(attr::SK)?.strip_prefix(keys::DAY_TOTALS)?.split_once('#')?;
-    Some((TotalsOf::parse(of)?, BusinessDate::parse(date).ok()?))
+    keys::day_totals_place(item.key_text(attr::PK)?, item.key_text(attr::SK)?)
 }
 
 /// `pay ECOPAY customers 2 0 1740`: operation, asset, accounts, entries, gained, lost.

@@ -5,12 +5,16 @@ use crate::ids::{MerchantId, ShopId, Tenant, TerminalId};
 use crate::time::BusinessDate;
 use std::fmt;
 
-/// The prefix of closed posting days. This and the other prefixes begin with that of jobs.
-const CLOSED_DAY: &str = "JOB#day#";
+/// The prefix of closed posting days.
+pub(crate) const CLOSED_DAY: &str = "DAY#";
 /// The prefix of the totals of a day.
-pub(crate) const DAY_TOTALS: &str = "JOB#totals#";
+pub(crate) const DAY_TOTALS: &str = "TOTALS#";
+/// The prefix of the items that list what has totals.
+pub(crate) const SUBJECT: &str = "SUBJECT#";
 /// The prefix of the lists of accounts that were active on a day.
-const ACTIVE: &str = "JOB#active#";
+pub(crate) const ACTIVE: &str = "ACTIVE#";
+/// The kind of the partitions of totals.
+const TOTALS: &str = "totals";
 
 /// What totals are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,11 +68,21 @@ impl TotalsGroup {
         }
     }
 
-    /// What the keys of its totals begin with.
-    fn prefix(self) -> String {
+    /// The group that lists totals; `None` for those of the tenant, which are in no group.
+    fn of(of: TotalsOf) -> Option<Self> {
+        match of {
+            TotalsOf::Tenant => None,
+            TotalsOf::Merchant(_) => Some(Self::Merchants),
+            TotalsOf::Shop(..) => Some(Self::Shops(None)),
+            TotalsOf::Terminal(_) => Some(Self::Terminals),
+        }
+    }
+
+    /// What the sort keys of its list begin with.
+    pub(crate) fn prefix(self) -> String {
         match self {
-            Self::Shops(Some(merchant)) => format!("{DAY_TOTALS}shop:{merchant}/"),
-            Self::Merchants | Self::Shops(None) | Self::Terminals => format!("{DAY_TOTALS}{}:", self.name()),
+            Self::Shops(Some(merchant)) => format!("{SUBJECT}shop:{merchant}/"),
+            Self::Merchants | Self::Shops(None) | Self::Terminals => SUBJECT.to_owned(),
         }
     }
 }
@@ -104,10 +118,30 @@ impl fmt::Display for TotalsOf {
     }
 }
 
+impl Partition {
+    /// The totals of days of one subject, and of the tenant the closed days.
+    #[must_use]
+    pub fn totals(tenant: &Tenant, of: TotalsOf) -> Self {
+        Self::of(tenant, TOTALS, of)
+    }
+
+    /// The list of a group: what has totals, each once.
+    #[must_use]
+    pub fn totals_group(tenant: &Tenant, group: TotalsGroup) -> Self {
+        Self::of(tenant, "totals_of", group.name())
+    }
+
+    /// The lists of the accounts that were active on a day.
+    #[must_use]
+    pub fn active(tenant: &Tenant, date: BusinessDate) -> Self {
+        Self::of(tenant, "active", date)
+    }
+}
+
 /// A closed posting day.
 #[must_use]
 pub fn closed_day(tenant: &Tenant, date: BusinessDate) -> Key {
-    Partition::tenant(tenant).item(format!("{CLOSED_DAY}{date}"))
+    Partition::totals(tenant, TotalsOf::Tenant).item(format!("{CLOSED_DAY}{date}"))
 }
 
 /// The smallest and the largest sort key of the closed days of a range, inclusive.
@@ -121,45 +155,46 @@ pub fn closed_days_between(from: Option<BusinessDate>, to: Option<BusinessDate>)
 /// How far the totals of days are folded.
 #[must_use]
 pub fn fold(tenant: &Tenant) -> Key {
-    Partition::tenant(tenant).item("JOB#fold")
+    Partition::of(tenant, "fold", "root").item("FOLD")
 }
 
-/// The segments of a batch of the fold.
+/// The segments of a batch of the fold, in a partition of its own.
 #[must_use]
 pub fn folded_batch(tenant: &Tenant, batch: u64) -> Key {
-    Partition::tenant(tenant).item(format!("JOB#batch#{batch:010}"))
+    Partition::of(tenant, "batch", batch).item("BATCH")
 }
 
 /// The totals of a day.
 #[must_use]
 pub fn day_totals(tenant: &Tenant, of: TotalsOf, date: BusinessDate) -> Key {
-    Partition::tenant(tenant).item(format!("{DAY_TOTALS}{of}#{date}"))
+    Partition::totals(tenant, of).item(format!("{DAY_TOTALS}{date}"))
+}
+
+/// What the totals of a day are of, and the day, by their keys; `None` for any other keys.
+#[must_use]
+pub fn day_totals_place(partition_key: &str, sort_key: &str) -> Option<(TotalsOf, BusinessDate)> {
+    let (kind, of) = partition_key.split_once('#')?.1.split_once('#')?;
+    let date = sort_key.strip_prefix(DAY_TOTALS)?;
+    let of = TotalsOf::parse(of).filter(|_| kind == TOTALS)?;
+    Some((of, BusinessDate::parse(date).ok()?))
 }
 
 /// The smallest and the largest sort key of the totals of days.
 #[must_use]
-pub fn day_totals_between(of: TotalsOf, from: Option<BusinessDate>, to: BusinessDate) -> (String, String) {
+pub fn day_totals_between(from: Option<BusinessDate>, to: BusinessDate) -> (String, String) {
     let low = from.map_or_else(String::new, |from| from.to_string());
-    (format!("{DAY_TOTALS}{of}#{low}"), format!("{DAY_TOTALS}{of}#{to}"))
+    (format!("{DAY_TOTALS}{low}"), format!("{DAY_TOTALS}{to}"))
 }
 
-/// The smallest and the largest sort key of the totals of a group that sort after those of one of it.
+/// The item that lists totals in their group; `None` for those of the tenant.
 #[must_use]
-pub fn day_totals_after(group: TotalsGroup, after: Option<TotalsOf>) -> (String, String) {
-    let prefix = group.prefix();
-    // Sorts after every date.
-    let low = after.map_or_else(|| prefix.clone(), |after| format!("{DAY_TOTALS}{after}#~"));
-    (low, format!("{prefix}~"))
-}
-
-/// The prefix of the lists of accounts that were active on a day.
-#[must_use]
-pub fn active_on(date: BusinessDate) -> String {
-    format!("{ACTIVE}{date}#")
+pub fn has_totals(tenant: &Tenant, of: TotalsOf) -> Option<Key> {
+    let group = TotalsGroup::of(of)?;
+    Some(Partition::totals_group(tenant, group).item(format!("{SUBJECT}{of}")))
 }
 
 /// The accounts that entries of one batch of the fold changed on a day.
 #[must_use]
 pub fn active(tenant: &Tenant, date: BusinessDate, batch: u64) -> Key {
-    Partition::tenant(tenant).item(format!("{}{batch:010}", active_on(date)))
+    Partition::active(tenant, date).item(format!("{ACTIVE}{batch:010}"))
 }

@@ -7,8 +7,8 @@ use crate::ids::{CashCollectionId, MerchantId, PayoutRequestId, SettlementId, Te
 pub(crate) const CASH_COLLECTION: &str = "COLLECTION#";
 /// The prefix of the sort keys of the marks of deposits that were taken back.
 pub(crate) const DEPOSIT_REVERSED: &str = "DEPOSIT_REVERSED#";
-/// The prefix of the sort keys of bonuses on cash that merchants owe, in the tenant's partition.
-pub(crate) const CASH_BONUS: &str = "JOB#bonus#";
+/// The prefix of the sort keys of bonuses on cash, in the partition of the merchant that owes the cash.
+pub(crate) const CASH_BONUS: &str = "CASH_BONUS#";
 
 /// A settlement.
 #[must_use]
@@ -43,11 +43,10 @@ pub fn cash_deposit_reversed(tenant: &Tenant, merchant: MerchantId, deposit: Tra
     Partition::merchant(tenant, merchant).item(format!("{DEPOSIT_REVERSED}{deposit}"))
 }
 
-/// The bonus of a top-up with cash that the merchant owes, by the top-up's entry. The merchant comes first, so that top-ups of
-/// many merchants are spread over the partition.
+/// The bonus of a top-up with cash that the merchant owes, by the top-up's entry.
 #[must_use]
 pub fn cash_bonus(tenant: &Tenant, merchant: MerchantId, topup: TransactionId) -> Key {
-    Partition::tenant(tenant).item(format!("{CASH_BONUS}{merchant}#{topup}"))
+    Partition::merchant(tenant, merchant).item(format!("{CASH_BONUS}{topup}"))
 }
 
 /// A collection of the cash that a counter took.

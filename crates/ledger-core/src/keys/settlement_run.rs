@@ -29,5 +29,5 @@ pub fn settlement_run_line(tenant: &Tenant, id: JobId, merchant: MerchantId) -> 
 /// Up to which day the tenant's closing days were dealt with, and the schedules of its merchants.
 #[must_use]
 pub fn settlement_calendar(tenant: &Tenant) -> Key {
-    Partition::tenant(tenant).item("JOB#settlement_calendar")
+    Partition::tenant(tenant).item("CALENDAR")
 }

@@ -28,6 +28,8 @@ impl Shards {
     pub const LISTED: Self = Self(16);
     /// The count for a new merchant: 800 payments per second.
     pub const MERCHANT_DEFAULT: Self = Self(4);
+    /// The count for the acts of a day.
+    pub const AUDIT: Self = Self(4);
     /// The count for the list of a tenant's cards: 2,000 cards issued per second.
     pub const CARDS: Self = Self(4);
 

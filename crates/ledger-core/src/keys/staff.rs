@@ -2,14 +2,14 @@
 //! approval.
 
 use super::{Key, Partition, sk};
-use crate::ids::{ApprovalId, Employer, StaffId, Tenant};
-use crate::time::Timestamp;
+use crate::ids::{ApprovalId, Employer, StaffId, Tenant, millis_of};
+use crate::time::{Timestamp, UtcMonth};
+use uuid::Uuid;
 
 /// The prefix of commands that another person must approve.
 pub const APPROVAL: &str = "APPROVAL#";
-/// The prefix of the inbox's items of requests that have records of their own. It begins with that of jobs: what is under
-/// `APPROVAL#` is read as a command.
-pub const REQUEST: &str = "JOB#request#";
+/// The prefix of the inbox's items of requests that have records of their own.
+pub const REQUEST: &str = "REQUEST#";
 
 impl Partition {
     /// The partition of a staff member's idempotency markers.
@@ -61,16 +61,30 @@ pub fn owner_recovery(tenant: &Tenant) -> Key {
     Partition::tenant(tenant).item("OWNER_RECOVERY")
 }
 
+impl Partition {
+    /// The inbox of a month: the commands and requests whose ids have a time in it.
+    #[must_use]
+    pub fn approvals(tenant: &Tenant, month: UtcMonth) -> Self {
+        Self::of(tenant, "approvals", month)
+    }
+}
+
+/// The month of the inbox that has a command or a request, by the time in its id.
+#[must_use]
+pub fn month_of_approval(id: Uuid) -> UtcMonth {
+    Timestamp::from_millis(millis_of(id)).utc_month()
+}
+
 /// A command that another person must approve.
 #[must_use]
 pub fn approval(tenant: &Tenant, id: ApprovalId) -> Key {
-    Partition::tenant(tenant).item(format!("{APPROVAL}{id}"))
+    Partition::approvals(tenant, month_of_approval(id.uuid())).item(format!("{APPROVAL}{id}"))
 }
 
 /// The inbox's item of a request that has a record of its own.
 #[must_use]
 pub fn request(tenant: &Tenant, id: ApprovalId) -> Key {
-    Partition::tenant(tenant).item(format!("{REQUEST}{id}"))
+    Partition::approvals(tenant, month_of_approval(id.uuid())).item(format!("{REQUEST}{id}"))
 }
 
 /// The smallest and the largest sort key of the commands that were requested at `from` or later.

@@ -5,8 +5,8 @@ use crate::ids::{PreviewId, Tenant};
 use crate::money::Asset;
 use crate::terms_version::TermsVersion;
 
-/// The prefix of versions. It begins with that of jobs.
-pub const TERMS: &str = "JOB#terms#";
+/// The prefix of versions.
+pub const TERMS: &str = "TERMS#";
 
 /// A version of a tenant's terms. Versions sort by their numbers.
 #[must_use]
@@ -14,8 +14,8 @@ pub fn terms(tenant: &Tenant, version: TermsVersion) -> Key {
     Partition::tenant(tenant).item(format!("{TERMS}{:010}", version.number()))
 }
 
-/// The prefix of the budgets of assets, which begins with that of jobs for the same reason.
-pub const ASSET_BUDGET: &str = "JOB#budget#";
+/// The prefix of the budgets of assets.
+pub const ASSET_BUDGET: &str = "BUDGET#";
 
 /// The budget of an asset of the tenant.
 #[must_use]

@@ -16,26 +16,26 @@ pub fn trail(partition: &Partition, resource: Uuid, at: Timestamp, place: &str) 
 
 /// The head of a tenant's lanes: their number, and the last binding.
 #[must_use]
-pub fn seal_head(tenant: &Tenant) -> Key {
-    Partition::tenant(tenant).item(sk::SEAL_HEAD)
+pub fn lanes(tenant: &Tenant) -> Key {
+    Partition::bindings(tenant).item(sk::LANES)
 }
 
 /// The head of a lane: its last segment.
 #[must_use]
 pub fn lane_head(tenant: &Tenant, lane: u32) -> Key {
-    Partition::tenant(tenant).item(format!("{}#{lane:02}", sk::SEAL_HEAD))
+    Partition::lane(tenant, lane).item(sk::LANE_HEAD)
 }
 
 /// A segment of a lane; `number` counts from 1.
 #[must_use]
 pub fn lane_segment(tenant: &Tenant, lane: u32, number: u64) -> Key {
-    Partition::tenant(tenant).item(format!("{}{number:010}", Partition::segments_of(lane)))
+    Partition::lane(tenant, lane).item(format!("{}{number:010}", sk::SEGMENT))
 }
 
 /// A binding of a day; `number` counts from 1 through all days.
 #[must_use]
 pub fn binding(tenant: &Tenant, day: UtcDay, number: u32) -> Key {
-    Partition::tenant(tenant).item(format!("{}{day}#{number:010}", sk::SEAL_BINDING))
+    Partition::bindings(tenant).item(format!("{}{day}#{number:010}", sk::BINDING))
 }
 
 /// Whether a due index partition is that of entries to publish, sealed or not.
@@ -97,16 +97,22 @@ impl Partition {
         (format!("{}{}", sk::AUDIT, crate::ids::least_born_at(from)), format!("{}~", sk::AUDIT))
     }
 
-    /// The prefix of the segments of a lane.
+    /// A lane of the audit trail: its head and its segments.
     #[must_use]
-    pub fn segments_of(lane: u32) -> String {
-        format!("{}{lane:02}#", sk::SEAL_LANE)
+    pub fn lane(tenant: &Tenant, lane: u32) -> Self {
+        Self::of(tenant, "lane", lane)
+    }
+
+    /// The bindings of the audit trail's lanes, of which there is at most one an hour, and the head of all lanes.
+    #[must_use]
+    pub fn bindings(tenant: &Tenant) -> Self {
+        Self::of(tenant, "bindings", "root")
     }
 
     /// The smallest and the largest sort key of the bindings of these days, inclusive.
     #[must_use]
     pub fn bindings_between(from: UtcDay, to: UtcDay) -> (String, String) {
-        (format!("{}{from}#", sk::SEAL_BINDING), format!("{}{to}#~", sk::SEAL_BINDING))
+        (format!("{}{from}#", sk::BINDING), format!("{}{to}#~", sk::BINDING))
     }
 
     /// The prefix of the trail records of a resource.
@@ -145,13 +151,12 @@ mod tests {
         let tenant = Tenant::parse("demo").unwrap();
         let day = UtcDay::parse("2026-11-21").unwrap();
         for (key, text) in [
-            (seal_head(&tenant), "SEAL#head"),
-            (lane_head(&tenant, 3), "SEAL#head#03"),
-            (lane_segment(&tenant, 3, 12), "SEAL#lane#03#0000000012"),
-            (binding(&tenant, day, 7), "SEAL#bind#2026-11-21#0000000007"),
+            (lanes(&tenant), "demo#bindings#root LANES"),
+            (lane_head(&tenant, 3), "demo#lane#3 HEAD"),
+            (lane_segment(&tenant, 3, 12), "demo#lane#3 SEGMENT#0000000012"),
+            (binding(&tenant, day, 7), "demo#bindings#root BINDING#2026-11-21#0000000007"),
         ] {
-            assert_eq!((key.sk(), key.recorded()), (text, None));
-            assert!(text.starts_with(sk::SEAL), "{text}");
+            assert_eq!((format!("{} {}", key.pk(), key.sk()).as_str(), key.recorded()), (text, None));
         }
     }
 

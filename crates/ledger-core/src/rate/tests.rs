@@ -108,8 +108,8 @@ fn leased(item: Option<&Item>, rate: RequestRate, window: RateWindow) -> Option<
 }
 
 fn key(window: RateWindow) -> Item {
-    let sk = format!("RATE#{}", window.starts_at().seconds());
-    Item::from([("uuid".to_owned(), Value::s("demo#tenant#root")), ("type".to_owned(), Value::S(sk))])
+    let pk = format!("demo#rate#{}", window.starts_at().seconds());
+    Item::from([("uuid".to_owned(), Value::S(pk)), ("type".to_owned(), Value::s("RATE"))])
 }
 
 /// Random requests of environments that share an item: at most the budget and the free part of each environment pass. A

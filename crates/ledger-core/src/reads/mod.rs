@@ -30,7 +30,7 @@ pub use due::{
     open_holds, periods_to_settle, provider_checks_due, reconciliations_to_run, records_to_seal, returned_to_settle,
     settlement_runs_to_continue, settlements_due, terms_previews_to_run, wind_downs_to_continue,
 };
-pub use figures::{active_accounts, closed_days, day_totals, next_with_totals};
+pub use figures::{active_accounts, closed_days, day_totals, with_totals};
 pub use finding::{
     Times, customers, customers_named, customers_with, merchants_named, refused_payments, terminals, terminals_of,
 };
@@ -47,7 +47,7 @@ pub use tenants::{
     acts_from, approvals, audit_records, breaks, breaks_of, files, grant_jobs, migration_passes, reconciliations,
     requests, settlement_run_lines, settlement_runs, staff_members, terms, terms_previews, wind_down_lines, wind_downs,
 };
-pub use trail::{bindings, lane_segments, payment_items, seal_heads, steps_of, topup_items, topup_refunds};
+pub use trail::{bindings, lane_segments, payment_items, steps_of, topup_items, topup_refunds};
 
 #[cfg(test)]
 mod tests;

@@ -1,51 +1,47 @@
-//! Queries of the tenant's own partition.
+//! Queries of the tenant's own partition, and of what the tenant's staff does.
 
 use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{ApprovalId, Employer, JobId, RunId, StaffId, Tenant, least_born_at};
+use crate::ids::{ApprovalId, Employer, FindingId, JobId, RunId, StaffId, Tenant, least_born_at};
 use crate::keys::{self, Partition, sk};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, UtcDay, UtcMonth};
 use uuid::Uuid;
 
-/// Audit records of the staff's acts, newest first, after the act `after`.
+/// Audit records of the staff's acts of a day and a shard, newest first, after the act `after`.
 #[must_use]
-pub fn audit_records(tenant: &Tenant, after: Option<Uuid>) -> Query {
-    newest(&Partition::tenant(tenant), sk::AUDIT, after)
+pub fn audit_records(tenant: &Tenant, (day, shard): (UtcDay, u32), after: Option<Uuid>) -> Query {
+    newest(&Partition::audit(tenant, day, shard), sk::AUDIT, after)
 }
 
-/// Audit records of the staff's acts whose id is of `from` or later.
+/// Audit records of the staff's acts of a day and a shard whose id is of `from` or later.
 #[must_use]
-pub fn acts_from(tenant: &Tenant, from: Timestamp) -> Query {
+pub fn acts_from(tenant: &Tenant, (day, shard): (UtcDay, u32), from: Timestamp) -> Query {
     let (low, high) = Partition::audits_from(from);
-    Query::partition(&Partition::tenant(tenant), SortRange::between(low, high))
+    Query::partition(&Partition::audit(tenant, day, shard), SortRange::between(low, high))
 }
 
-/// The tenant's reconciliation runs, newest first, after the run `after`.
+/// The keys of the tenant's reconciliation runs, newest first, after the run `after`. One that was just requested may be
+/// missing.
 #[must_use]
 pub fn reconciliations(tenant: &Tenant, after: Option<Uuid>) -> Query {
-    newest(&Partition::tenant(tenant), sk::RECONCILIATION, after)
+    Query::by_owner(keys::reconciliations_partition(tenant)).newest_first().after(after.map(|id| id.to_string()))
 }
 
 /// The breaks that a run found, after the finding `after`.
 #[must_use]
 pub fn breaks_of(tenant: &Tenant, run: RunId, after: Option<Uuid>) -> Query {
-    let prefix = keys::break_prefix(run);
-    let after = after.map(|id| format!("{prefix}{id}"));
-    Query::partition(&Partition::tenant(tenant), SortRange::prefix(prefix)).after(after)
+    let after = after.map(|id| format!("{}{id}", keys::BREAK));
+    Query::partition(&Partition::reconciliation(tenant, run), SortRange::prefix(keys::BREAK)).after(after)
 }
 
-/// The breaks of all runs of `from` or later, newest first, after a finding of a run.
+/// The keys of the breaks of all runs of `from` or later, newest first, after a finding of a run. One that was just found may
+/// be missing.
 #[must_use]
-pub fn breaks(tenant: &Tenant, from: Option<Timestamp>, after: Option<(RunId, Uuid)>) -> Query {
-    let partition = Partition::tenant(tenant);
-    let after = after.map(|(run, finding)| format!("{}{finding}", keys::break_prefix(run)));
-    let range = SortRange::prefix(keys::BREAK);
-    let range = match from {
-        None => range,
-        Some(from) => range.at_least(&keys::break_prefix(RunId::new(least_born_at(from)))),
-    };
-    Query::partition(&partition, range).newest_first().after(after)
+pub fn breaks(tenant: &Tenant, from: Option<Timestamp>, after: Option<(RunId, FindingId)>) -> Query {
+    let after = after.map(|(run, finding)| keys::break_place(run, finding));
+    let range = from.map_or(SortRange::ALL, |from| SortRange::ALL.at_least(&least_born_at(from).to_string()));
+    Query::by_owner_within(keys::breaks_partition(tenant), range).newest_first().after(after)
 }
 
 /// The greatest id of a bulk grant. Other items under the prefix have a word where a grant has its id, which begins with the
@@ -117,28 +113,33 @@ pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>
     newest(&Partition::employer(tenant, employer), sk::STAFF, after.map(StaffId::uuid))
 }
 
-/// The commands of a tenant that await approval or were decided on, newest first, after the command `after`: all of them,
+/// The commands of a month that await approval or were decided on, newest first, after the command `after`: all of them,
 /// or those that were requested at `from` or later.
 #[must_use]
-pub fn approvals(tenant: &Tenant, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
-    inbox(tenant, keys::APPROVAL, from.map(keys::approvals_from), after)
+pub fn approvals(tenant: &Tenant, month: UtcMonth, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
+    inbox((tenant, month), keys::APPROVAL, from.map(keys::approvals_from), after)
 }
 
-/// The inbox's items of a tenant's requests that have records of their own, in the same order.
+/// The inbox's items of a month of requests that have records of their own, in the same order.
 #[must_use]
-pub fn requests(tenant: &Tenant, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
-    inbox(tenant, keys::REQUEST, from.map(keys::requests_from), after)
+pub fn requests(tenant: &Tenant, month: UtcMonth, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
+    inbox((tenant, month), keys::REQUEST, from.map(keys::requests_from), after)
 }
 
-/// The items with a prefix, newest first, after the id `after`: all of them, or those in `range`.
-fn inbox(tenant: &Tenant, prefix: &str, range: Option<(String, String)>, after: Option<ApprovalId>) -> Query {
-    let tenant = Partition::tenant(tenant);
+/// The items of a month with a prefix, newest first, after the id `after`: all of them, or those in `range`.
+fn inbox(
+    (tenant, month): (&Tenant, UtcMonth),
+    prefix: &str,
+    range: Option<(String, String)>,
+    after: Option<ApprovalId>,
+) -> Query {
+    let partition = Partition::approvals(tenant, month);
     let after = after.map(ApprovalId::uuid);
     match range {
-        None => newest(&tenant, prefix, after),
+        None => newest(&partition, prefix, after),
         Some((low, high)) => {
             let after = after.map(|id| format!("{prefix}{id}"));
-            Query::partition(&tenant, SortRange::between(low, high)).newest_first().after(after)
+            Query::partition(&partition, SortRange::between(low, high)).newest_first().after(after)
         }
     }
 }

@@ -31,21 +31,15 @@ pub fn steps_of(partition: &Partition, resource: Uuid) -> Query {
     Query::partition(partition, SortRange::prefix(Partition::trail_of(resource)))
 }
 
-/// The head of the audit trail's lanes, and the heads of the lanes.
-#[must_use]
-pub fn seal_heads(tenant: &Tenant) -> Query {
-    Query::partition(&Partition::tenant(tenant), SortRange::prefix(sk::SEAL_HEAD))
-}
-
 /// The segments of a lane.
 #[must_use]
 pub fn lane_segments(tenant: &Tenant, lane: u32) -> Query {
-    Query::partition(&Partition::tenant(tenant), SortRange::prefix(Partition::segments_of(lane)))
+    Query::partition(&Partition::lane(tenant, lane), SortRange::prefix(sk::SEGMENT))
 }
 
 /// The bindings of the lanes of these days, inclusive.
 #[must_use]
 pub fn bindings(tenant: &Tenant, from: UtcDay, to: UtcDay) -> Query {
     let (low, high) = Partition::bindings_between(from, to);
-    Query::partition(&Partition::tenant(tenant), SortRange::between(low, high))
+    Query::partition(&Partition::bindings(tenant), SortRange::between(low, high))
 }

@@ -187,6 +187,8 @@ impl Run {
             ("run_id".to_owned(), Value::s(self.id)),
             ("state".to_owned(), Value::s(self.state)),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::OWNER_PK.to_owned(), Value::S(keys::reconciliations_partition(tenant))),
+            (attr::OWNER_SK.to_owned(), Value::s(self.id)),
             (attr::DUE_PK.to_owned(), Value::S(due_partition(tenant))),
             (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
@@ -266,7 +268,7 @@ impl Leased<Run> {
             TransactItem::put(
                 Role::Reconciliation,
                 keys::found_break(tenant, self.id, id),
-                found::stored(id, found),
+                found::stored(tenant, (self.id, id), found),
                 vec![],
             )
         });

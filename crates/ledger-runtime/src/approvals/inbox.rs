@@ -1,6 +1,7 @@
 //! The inbox: commands and requests of a tenant, newest first.
 
 use super::QUERIES_MAX;
+use crate::acts::first_acts;
 use crate::app::App;
 use crate::cursor::Cursor;
 use crate::problem::Problem;
@@ -9,11 +10,11 @@ use crate::views::{ApprovalView, Page};
 use futures::future::try_join;
 use ledger_core::approvals::{APPROVAL_LIFETIME, Approval, ApprovalState, RecordedRequest, RequestSummary};
 use ledger_core::dynamo::{Item, ItemError};
-use ledger_core::ids::{ApprovalId, Tenant};
-use ledger_core::keys::{self, Key};
+use ledger_core::ids::{ApprovalId, Tenant, least_born_at};
+use ledger_core::keys::{self, Key, month_of_approval};
 use ledger_core::operation::Operation;
 use ledger_core::reads;
-use ledger_core::time::Timestamp;
+use ledger_core::time::{CLOCK_SKEW, Timestamp, UtcMonth};
 use std::cmp::Reverse;
 
 /// What the inbox has under an id.
@@ -68,8 +69,8 @@ impl App {
         Ok(Inboxed::Request(Box::new(self.with_state(tenant, summary).await?)))
     }
 
-    /// A page of a tenant's inbox, newest first, in one state or in any, of one command or of any. A page of some may be
-    /// short, and still have a cursor.
+    /// A page of a tenant's inbox, newest first, in one state or in any, of one command or of any. It reads ten months back at
+    /// most, so a page may be short, and still have a cursor.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
@@ -84,10 +85,17 @@ impl App {
         // Older ones have expired.
         let pending_from = (state == Some(ApprovalState::Pending)).then(|| now.minus(APPROVAL_LIFETIME));
         let from = pending_from.max(listing.from);
+        let first = match from {
+            Some(from) => from,
+            None => first_acts(self.dynamo(), tenant, now).await?,
+        };
+        // Nothing has a later time in its id, whatever a cursor says.
+        let latest = now.plus(CLOCK_SKEW).utc_month();
+        let mut month = after.map_or(latest, |id| month_of_approval(id.uuid()).min(latest));
         let mut items = Vec::new();
         let cursor = |after: Option<ApprovalId>| after.map(|id| Cursor::after(id.uuid()).to_string());
         for _ in 0..QUERIES_MAX {
-            let (found, is_last) = self.newest_inboxed(tenant, (from, after), page.limit).await?;
+            let (found, is_last) = self.newest_inboxed((tenant, month), (from, after), page.limit).await?;
             for (id, found) in found {
                 if items.len() >= page.limit {
                     return Ok(Page { items, next_cursor: cursor(after) });
@@ -99,22 +107,27 @@ impl App {
                 }
             }
             if is_last {
-                return Ok(Page { items, next_cursor: None });
+                let Some(previous) = month.previous().filter(|_| month > first.utc_month()) else {
+                    return Ok(Page { items, next_cursor: None });
+                };
+                // What follows has an earlier id than any of this month.
+                (after, month) = (Some(ApprovalId::new(least_born_at(month.begin()))), previous);
             }
         }
         Ok(Page { items, next_cursor: cursor(after) })
     }
 
-    /// The newest commands and requests after `after`, at most one more than `limit`, and whether these are all.
+    /// The newest commands and requests of a month after `after`, at most one more than `limit`, and whether these are all of
+    /// the month.
     async fn newest_inboxed(
         &self,
-        tenant: &Tenant,
+        (tenant, month): (&Tenant, UtcMonth),
         (from, after): (Option<Timestamp>, Option<ApprovalId>),
         limit: usize,
     ) -> Result<(Vec<(ApprovalId, Inboxed)>, bool), Problem> {
         let most = limit.saturating_add(1);
-        let commands = reads::approvals(tenant, from, after).limit(most);
-        let requests = reads::requests(tenant, from, after).limit(most);
+        let commands = reads::approvals(tenant, month, from, after).limit(most);
+        let requests = reads::requests(tenant, month, from, after).limit(most);
         let (commands, requests) = try_join(self.dynamo().query(&commands), self.dynamo().query(&requests)).await?;
         let is_last = commands.len().saturating_add(requests.len()) <= limit;
         let mut found = Vec::new();

@@ -102,7 +102,7 @@ impl App {
         assets.extend(run.assets.keys().cloned());
         assets.extend(waiting.iter().flat_map(|candidate| &candidate.delta).map(|delta| delta.asset().clone()));
         let balances = assets.iter().map(|asset| partition.balance(asset)).collect();
-        let holding = Holding { trail: keys::seal_head(tenant), balances };
+        let holding = Holding { trail: keys::lanes(tenant), balances };
         for _ in 0..ROUNDS_MAX {
             let as_of = self.now();
             let (snapshot, lanes_then) = self.together((tenant, merchant), &holding, lanes, waiting).await?;
@@ -119,7 +119,7 @@ impl App {
 
     /// The number of lanes of the tenant's audit trail; 0 before they are opened.
     async fn lanes(&self, tenant: &Tenant) -> Result<u32, Problem> {
-        let head = self.dynamo().get(&keys::seal_head(tenant)).await?;
+        let head = self.dynamo().get(&keys::lanes(tenant)).await?;
         Ok(lanes_of(tenant, head.as_ref())?)
     }
 

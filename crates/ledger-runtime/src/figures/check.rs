@@ -7,7 +7,7 @@ use crate::dynamo::Dynamo;
 use crate::problem::Problem;
 use http::StatusCode;
 use ledger_core::dynamo::ItemError;
-use ledger_core::figures::{ClosedDay, DayTally, DayTotals, Difference, PostingDays, Sums};
+use ledger_core::figures::{ClosedDay, DayTally, DayTotals, Difference, PostingDays, Sums, listed_totals};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key, TotalsGroup, TotalsOf};
 use ledger_core::reads;
@@ -99,11 +99,8 @@ async fn journal(
 async fn all_with_totals(dynamo: &Dynamo, tenant: &Tenant) -> Result<Vec<TotalsOf>, Problem> {
     let mut found = vec![TotalsOf::Tenant];
     for group in TotalsGroup::ALL {
-        let mut after = None;
-        while let Some(item) = dynamo.query(&reads::next_with_totals(tenant, group, after)).await?.first() {
-            let of = DayTotals::read(item)?.of;
-            found.push(of);
-            after = Some(of);
+        for item in dynamo.query(&reads::with_totals(tenant, group, None)).await? {
+            found.push(listed_totals(&item)?);
         }
     }
     Ok(found)

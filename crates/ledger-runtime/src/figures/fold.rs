@@ -13,7 +13,7 @@ use futures::future::try_join_all;
 use ledger_core::dynamo::Item;
 use ledger_core::figures::{
     ActiveAccounts, ClosedDay, ClosingFigures, DayTotals, Fold, FoldPlan, PostingDays, Span, Sums, Tally,
-    balances_after, close, next_to_close,
+    balances_after, close, list_totals, next_to_close,
 };
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, LISTED_SHARDS, TotalsOf};
@@ -33,8 +33,9 @@ const BATCH_SEGMENTS_MIN: u64 = 32;
 /// The time after which a batch is planned for any segments. Each batch writes the totals of every merchant and terminal
 /// that it has an entry of, so that more of them cost more.
 const BATCH_EVERY: Duration = Duration::from_secs(60 * 60);
-/// The most totals in a transaction. They are of one day, so that at most one of them is the tenant's, which is the largest.
-const TOTALS_AT_ONCE: usize = 50;
+/// The most totals in a transaction, each of which may have to be listed too. They are of one day, so that at most one of them
+/// is the tenant's, which is the largest.
+const TOTALS_AT_ONCE: usize = 48;
 /// How often totals are read again that another worker has changed meanwhile.
 const TRIES: usize = 4;
 
@@ -222,6 +223,9 @@ impl<'w> Worker<'w> {
                     after.closing = Some(ClosingFigures { balances, ..closing.clone() });
                 }
                 actions.push(after.put(self.tenant, seen.as_ref()));
+                if seen.is_none() {
+                    actions.extend(list_totals(self.tenant, more.of));
+                }
             }
             if actions.is_empty() {
                 return Ok(());

@@ -10,7 +10,8 @@ use crate::sealed_heads;
 use futures::future::try_join_all;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::figures::{
-    ActiveAccounts, Balances, ClosingFigures, DayTotals, Fold, PostingDays, Sums, Tally, balances_after, sum_of,
+    ActiveAccounts, Balances, ClosingFigures, DayTotals, Fold, PostingDays, Sums, Tally, balances_after, listed_totals,
+    sum_of,
 };
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, TotalsGroup, TotalsOf};
@@ -254,21 +255,19 @@ impl<'a> Figures<'a> {
         if days.0 <= days.1.days_before(GROUP_DAYS_MAX) {
             return Err(Problem::invalid_field("from", "must be less than 400 days before `to`"));
         }
-        let mut after = cursor.map(|cursor| TotalsOf::parse(cursor.place()).ok_or_else(wrong_cursor)).transpose()?;
+        let after = cursor.map(|cursor| TotalsOf::parse(cursor.place()).ok_or_else(wrong_cursor)).transpose()?;
         if after.is_some_and(|after| !group.has(after)) {
             return Err(wrong_cursor());
         }
         let unfolded = [&self.planned, &self.tail].into_iter().flat_map(|tally| tally.0.values());
         let unfolded = unfolded.flat_map(|day| day.sums.keys()).filter(|of| group.has(**of)).copied();
-        let mut unfolded: BTreeSet<TotalsOf> = unfolded.filter(|of| after.is_none_or(|after| *of > after)).collect();
-        let mut found = Vec::new();
-        while found.len() <= limit {
-            let stored = self.app.dynamo().query(&reads::next_with_totals(self.tenant, group, after)).await?;
-            let stored = stored.first().map(|item| DayTotals::read(item).map(|totals| totals.of)).transpose()?;
-            let Some(next) = stored.into_iter().chain(unfolded.first().copied()).min() else { break };
-            let _ = unfolded.remove(&next);
-            (after, found) = (Some(next), [found, vec![next]].concat());
+        let mut of_group: BTreeSet<TotalsOf> = unfolded.filter(|of| after.is_none_or(|after| *of > after)).collect();
+        let listed = reads::with_totals(self.tenant, group, after).limit(limit.saturating_add(1));
+        let listed = self.app.dynamo().query(&listed).await?;
+        for item in &listed {
+            let _ = of_group.insert(listed_totals(item)?);
         }
+        let mut found: Vec<TotalsOf> = of_group.into_iter().collect();
         let has_more = found.len() > limit;
         found.truncate(limit);
         let next = found.last().filter(|_| has_more).map(|last| PlacedCursor::after(&last.to_string()).to_string());

@@ -93,7 +93,7 @@ async fn tenant_is_refused_when_its_window_is_used_up_until_the_next_window() {
     let refused = rig.app.limiter().check(&demo(), None).await.unwrap_err();
     assert!(refused.body().ends_with(r#""code":"rate_limited","retry_after_ms":7500}"#), "{}", refused.body());
     let sent = &rig.store.seen()[1].body["TransactItems"][0]["Update"];
-    assert_eq!(sent["Key"]["type"]["S"], format!("RATE#{}", now().seconds()));
+    assert_eq!(sent["Key"]["uuid"]["S"], format!("demo#rate#{}", now().seconds()));
     assert_eq!(sent["ExpressionAttributeValues"][":most"]["N"], "19");
     rig.at_ms(9_999);
     assert_eq!(rig.ask(1).await, [429]);

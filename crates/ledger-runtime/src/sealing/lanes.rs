@@ -12,6 +12,7 @@ use super::proof::segments;
 use super::read::{Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, unmark_sealed};
 use super::writer::Writer;
 use super::{ACTS_MARGIN, Pass, Sealed, volumes};
+use crate::acts::first_acts;
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
@@ -101,9 +102,13 @@ impl<'a> Run<'a> {
 
     pub(super) async fn seal(&mut self, pass: Pass) -> Result<Published, Problem> {
         let shards = pass.shards;
-        let acts_from = self.heads.as_ref().and_then(|heads| heads.lanes.first()).map(|lane| lane.acts_until);
-        self.acts.listed_until = acts_from.unwrap_or(self.acts.listed_until);
-        let mut listed = Listed::of(self.writer.tenant, pass, self.acts.listed_until);
+        let acts_until = self.heads.as_ref().and_then(|heads| heads.lanes.first()).map(|lane| lane.acts_until);
+        self.acts.listed_until = match acts_until.filter(|until| until.millis() > 0) {
+            Some(until) => until,
+            // No act is sealed: the first ones are those of the tenant's opening.
+            None => first_acts(self.writer.app.dynamo(), self.writer.tenant, self.at).await?,
+        };
+        let mut listed = Listed::of(self.writer.tenant, pass, (self.acts.listed_until, self.at));
         let mut found = self.list(&mut listed).await?;
         if self.heads.is_none() {
             if found.is_empty() {
@@ -158,7 +163,7 @@ impl<'a> Run<'a> {
         let mut found = Vec::new();
         // A page is read in any case, so that a run comes to its end.
         while let Some(page) = listed.next(self.writer.app, lanes.max(SHARDS_AT_ONCE), &mut self.fault).await? {
-            let Found { waiting, published, sealed, sealed_acts, last_act, has_unreadable_act } = page;
+            let Found { waiting, published, sealed, sealed_acts, acts_listed_until, has_unreadable_act } = page;
             self.unsealed.add(published);
             unmark_sealed(self.writer.app, self.writer.tenant, &sealed).await?;
             // An act that is committed late may have an earlier time in its id.
@@ -166,7 +171,8 @@ impl<'a> Run<'a> {
             let again = sealed_acts.iter().filter(|born| **born < bound).count();
             self.acts.sealed_again = self.acts.sealed_again.saturating_add(again);
             self.acts.has_unreadable |= has_unreadable_act;
-            let until = if listed.acts_are_done() { Some(bound) } else { last_act.map(|last| last.min(bound)) };
+            let until =
+                if listed.acts_are_done() { Some(bound) } else { acts_listed_until.map(|until| until.min(bound)) };
             self.acts.listed_until = until.map_or(self.acts.listed_until, |until| until.max(self.acts.listed_until));
             for record in &waiting {
                 self.oldest = Some(self.oldest.map_or(record.at(), |oldest| oldest.min(record.at())));

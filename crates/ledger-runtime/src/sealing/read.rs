@@ -1,21 +1,21 @@
 //! Lists the records that are due to be sealed, page by page: journal entries as they are published, other records by
 //! their due index entries, and acts by the time in their ids. Each is read consistently.
 
-use super::{LATE_AFTER, Pass};
+use super::{ACTS_MARGIN, LATE_AFTER, Pass};
 use crate::app::App;
-use crate::dynamo::{Dynamo, ReadError};
+use crate::dynamo::{Dynamo, ReadError, Readable};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::publishing::{Published, Sweep, SweptEntry, move_to_sealing};
 use futures::future::try_join_all;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{Key, Shards, attr};
+use ledger_core::keys::{AUDIT_SHARDS, Key, Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
 use ledger_core::sealing::{Sealable, is_sealed, unmark};
 use ledger_core::staff::is_act_of_recovery;
-use ledger_core::time::Timestamp;
+use ledger_core::time::{Timestamp, UtcDay};
 use ledger_core::transaction::MAX_ITEMS;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -37,7 +37,17 @@ pub(super) struct Listed {
     /// The shards of the due index that are not read to their end.
     shards: VecDeque<Page>,
     /// The acts, which are read after them; `None` once they are read to their end.
-    acts: Option<Page>,
+    acts: Option<ActsOfDay>,
+}
+
+/// The acts of a day that are not read, and the days after it.
+struct ActsOfDay {
+    /// The instant from which acts are listed.
+    from: Timestamp,
+    day: UtcDay,
+    last_day: UtcDay,
+    /// The shards of the day that are not read to their end.
+    shards: Vec<Page>,
 }
 
 /// The next page of a source.
@@ -56,14 +66,15 @@ pub(super) struct Found {
     pub(super) sealed: Vec<Key>,
     /// The times in the ids of sealed acts.
     pub(super) sealed_acts: Vec<Timestamp>,
-    /// The time in the id of the last act that was listed.
-    pub(super) last_act: Option<Timestamp>,
+    /// Every act whose id has a time before this is listed; `None` if the page has no acts.
+    pub(super) acts_listed_until: Option<Timestamp>,
     /// Whether an act cannot be read.
     pub(super) has_unreadable_act: bool,
 }
 
 impl Listed {
-    pub(super) fn of(tenant: &Tenant, pass: Pass, acts_from: Timestamp) -> Self {
+    /// What is due at `now`. Acts are listed from `acts_from` on, up to ids of clocks that are ahead.
+    pub(super) fn of(tenant: &Tenant, pass: Pass, (acts_from, now): (Timestamp, Timestamp)) -> Self {
         let page = |query| Page { query, after: None };
         let shards = (0..pass.shards.count()).map(|shard| reads::records_to_seal(tenant, shard));
         let shards = shards.map(page).collect();
@@ -74,7 +85,7 @@ impl Listed {
             was_of_entries: false,
             published: Published::default(),
             shards,
-            acts: Some(page(reads::acts_from(tenant, acts_from))),
+            acts: ActsOfDay::of(tenant, acts_from, (acts_from.utc_day(), now.plus(ACTS_MARGIN).utc_day())),
         }
     }
 
@@ -119,12 +130,11 @@ impl Listed {
                     self.add_marked(&mut found, key, item, fault)?;
                 }
             }
-        } else if let Some(page) = self.acts.take() {
-            let (rows, next) = page.read(app.dynamo()).await?;
-            self.acts = next;
+        } else if let Some(acts) = self.acts.take() {
+            let (rows, listed_until, next) = acts.read(app.dynamo(), &self.tenant).await?;
+            (self.acts, found.acts_listed_until) = (next, listed_until);
             for row in &rows {
                 let Some(key) = key_of(&self.tenant, &row.item) else { continue };
-                found.last_act = key.born().or(found.last_act);
                 // The table is read consistently: what is listed is the record itself.
                 let record = row.whole().and_then(|item| Sealable::read(&self.tenant, item));
                 match record {
@@ -263,13 +273,48 @@ async fn marked(dynamo: &Dynamo, tenant: &Tenant, page: Page) -> Result<(Option<
 }
 
 impl Page {
-    async fn read(mut self, dynamo: &Dynamo) -> Result<(Vec<crate::dynamo::Readable>, Option<Self>), ReadError> {
+    async fn read(mut self, dynamo: &Dynamo) -> Result<(Vec<Readable>, Option<Self>), ReadError> {
         let query = self.query.clone().after(self.after.take()).limit(PAGE_ITEMS);
         let rows = dynamo.query_readable(&query).await?;
         let last = rows.last().and_then(|row| row.item.key_text(self.query.sort_attribute()));
         self.after = last.filter(|_| rows.len() >= PAGE_ITEMS).map(str::to_owned);
         let next = self.after.is_some().then_some(self);
         Ok((rows, next))
+    }
+}
+
+impl ActsOfDay {
+    /// The acts of days from `from` on; `None` if `day` is after the last of them.
+    fn of(tenant: &Tenant, from: Timestamp, (day, last_day): (UtcDay, UtcDay)) -> Option<Self> {
+        let page = |shard| Page { query: reads::acts_from(tenant, (day, shard), from), after: None };
+        let shards = (0..AUDIT_SHARDS.count()).map(page).collect();
+        (day <= last_day).then_some(Self { from, day, last_day, shards })
+    }
+
+    /// A page of each shard, the time before which every act is listed after it, and what follows.
+    async fn read(
+        self,
+        dynamo: &Dynamo,
+        tenant: &Tenant,
+    ) -> Result<(Vec<Readable>, Option<Timestamp>, Option<Self>), ReadError> {
+        let Self { from, day, last_day, shards } = self;
+        let pages = try_join_all(shards.into_iter().map(|page| page.read(dynamo))).await?;
+        let (mut rows, mut shards, mut until) = (Vec::new(), Vec::new(), day.end());
+        for (page, next) in pages {
+            if let Some(next) = next {
+                let last = page.last().and_then(|row| key_of(tenant, &row.item)).and_then(|key| key.born());
+                // Without a time in the id, the day is listed again.
+                until = until.min(last.unwrap_or(from));
+                shards.push(next);
+            }
+            rows.extend(page);
+        }
+        let next = if shards.is_empty() {
+            day.next().and_then(|next| Self::of(tenant, from, (next, last_day)))
+        } else {
+            Some(Self { from, day, last_day, shards })
+        };
+        Ok((rows, Some(until), next))
     }
 }
 

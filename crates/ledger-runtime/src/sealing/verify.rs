@@ -1,11 +1,12 @@
 //! Verifies a tenant's lanes and the records that they seal. It only reads: read-only credentials are enough.
 
 use super::read::{key_of, records};
+use crate::acts::first_acts;
 use crate::dynamo::{Dynamo, ReadError};
 use crate::sealed_heads::heads_at_once;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Key, Shards};
+use ledger_core::keys::{self, AUDIT_SHARDS, Key, Shards};
 use ledger_core::reads;
 use ledger_core::sealing::lanes::{Binding, BindingLink, LaneChecks, LaneHead, LaneLink};
 use ledger_core::sealing::{Fault, Finding, Kind, Sealable};
@@ -62,7 +63,7 @@ pub async fn verify(dynamo: &Dynamo, of: &Verify) -> Result<Verified, ReadError>
     let mut verified = Verified::default();
     let has_expected = reader.verify_lanes(&mut verified).await?;
     if of.head.is_some() && !has_expected {
-        verified.adds(Fault::OtherHead, Kind::Chain, keys::seal_head(&of.tenant));
+        verified.adds(Fault::OtherHead, Kind::Chain, keys::lanes(&of.tenant));
     }
     for key in reader.overdue().await? {
         verified.adds(Fault::Unsealed, Kind::Record, key);
@@ -83,7 +84,7 @@ impl Reader<'_> {
         let (heads, beyond) = match heads_at_once(self.dynamo, &self.of.tenant).await {
             Ok(heads) => heads,
             Err(ReadError::Unreadable(_)) => {
-                verified.adds(Fault::Edited, Kind::Chain, keys::seal_head(&of.tenant));
+                verified.adds(Fault::Edited, Kind::Chain, keys::lanes(&of.tenant));
                 return Ok(false);
             }
             Err(error) => return Err(error),
@@ -95,7 +96,7 @@ impl Reader<'_> {
             let left = !dynamo.query_readable(&bindings).await?.is_empty()
                 || !dynamo.query_readable(&segments).await?.is_empty();
             if left || !beyond.is_empty() {
-                verified.adds(Fault::Missing, Kind::Chain, keys::seal_head(&of.tenant));
+                verified.adds(Fault::Missing, Kind::Chain, keys::lanes(&of.tenant));
             }
             return Ok(false);
         };
@@ -205,9 +206,19 @@ impl Reader<'_> {
             Err(error) => return Err(error),
         };
         let lane = heads.as_ref().and_then(|heads| heads.lanes.first());
-        let since = lane.map_or(Timestamp::from_millis(0), |lane| lane.acts_until);
-        let acts = reads::acts_from(&self.of.tenant, since).limit(LIST);
-        let mut listed = self.dynamo.query_readable(&acts).await?;
+        let since = match lane.map(|lane| lane.acts_until).filter(|until| until.millis() > 0) {
+            Some(until) => until,
+            None => first_acts(self.dynamo, &self.of.tenant, self.of.now).await?,
+        };
+        let mut listed = Vec::new();
+        let (mut day, last) = (Some(since.utc_day()), self.of.now.utc_day());
+        while let Some(of) = day.filter(|day| *day <= last && listed.len() < LIST) {
+            for shard in 0..AUDIT_SHARDS.count() {
+                let acts = reads::acts_from(&self.of.tenant, (of, shard), since).limit(LIST);
+                listed.extend(self.dynamo.query_readable(&acts).await?);
+            }
+            day = of.next();
+        }
         for shard in 0..self.of.shards.count() {
             let marked = reads::records_to_seal(&self.of.tenant, shard).limit(LIST);
             listed.extend(self.dynamo.query_readable(&marked).await?);

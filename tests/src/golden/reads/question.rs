@@ -253,6 +253,8 @@ pub enum Question {
     },
     AuditRecords {
         tenant: String,
+        day: String,
+        shard: u32,
         after: Option<String>,
     },
     RegisteredTenants {
@@ -271,16 +273,20 @@ pub enum Question {
     },
     Approvals {
         tenant: String,
+        month: String,
         from: Option<String>,
         after: Option<String>,
     },
     Requests {
         tenant: String,
+        month: String,
         from: Option<String>,
         after: Option<String>,
     },
     ActsFrom {
         tenant: String,
+        day: String,
+        shard: u32,
         from: String,
     },
     Terms {
@@ -332,9 +338,6 @@ pub enum Question {
         account: String,
         resource: String,
     },
-    SealHeads {
-        tenant: String,
-    },
     LaneSegments {
         tenant: String,
         lane: u32,
@@ -355,7 +358,7 @@ pub enum Question {
         from: Option<String>,
         to: String,
     },
-    NextWithTotals {
+    WithTotals {
         tenant: String,
         group: String,
         merchant: Option<String>,

@@ -218,7 +218,7 @@ pub(crate) fn records() -> Vec<Item> {
         }}]},
     }));
     take(&json!({
-        "uuid": {"S": "demo#tenant#root"}, "type": {"S": "RECONCILIATION#019a0000-0000-7000-8000-000000000051"},
+        "uuid": {"S": "demo#reconciliation#019a0000-0000-7000-8000-000000000051"}, "type": {"S": "RECONCILIATION"},
         "run_id": {"S": "019a0000-0000-7000-8000-000000000051"}, "state": {"S": "breaks"}, "fence": {"N": "1"},
         "lease_until": {"S": "2026-11-21T09:30:00.000Z"}, "created_at": {"S": "2026-11-21T09:30:00.000Z"},
         "began_at": {"S": "2026-11-21T09:30:00.000Z"}, "finished_at": {"S": "2026-11-21T09:31:00.000Z"},

@@ -48,7 +48,7 @@ async fn auditor_grants_pays_and_settles_nothing() {
     let after = world.books().await;
     let changes = after.changes_since(&before);
     let kinds: Vec<&str> = changes.keys().map(|(_, kind)| kind.as_str()).collect();
-    assert!(kinds.iter().all(|kind| ["tenant AUDIT#", "tenant DENIED#"].contains(kind)), "{changes:?}");
+    assert!(kinds.iter().all(|kind| ["audit AUDIT#", "tenant DENIED#"].contains(kind)), "{changes:?}");
     let denied: Vec<_> =
         after.under("AUDIT#").filter(|(_, _, act)| text(act, "action") == "permission_denied").collect();
     assert!(denied.iter().all(|(_, _, act)| text(act, "actor") == format!("staff:{auditor}")), "{denied:?}");

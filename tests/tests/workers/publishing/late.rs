@@ -118,7 +118,7 @@ async fn published_entry_that_cannot_be_sealed_is_not_published_again() {
     plant(&world, &written(&world, &new_id(), MINUTE, 1)).await;
     assert_eq!(world.publish(&tap, Vec::new()).await.expect("a run").published, 1);
     let books = world.books().await;
-    let (_, sk, row) = books.under("SEAL#lane#00#").last().expect("a segment");
+    let (_, sk, row) = books.under("SEGMENT#").last().expect("a segment");
     let (lane, number) = sk.rsplit_once('#').expect("a number");
     let next = number.parse::<u32>().expect("a number") + 1;
     let mut foreign = row.clone();

@@ -161,7 +161,7 @@ async fn record_in_an_unknown_state_is_unreadable() {
         Plant::unreadable("marker", row(&books, "customer", "card_op_idem#pay", any), "state", "LOST"),
         Plant::unreadable("balance", row(&books, "customer", "BALANCE#ECOPAY", any), "corrected_at", "today"),
         Plant::unreadable("marker's operation", row(&books, "customer", "card_op_idem#pay", any), "operation", "gift"),
-        Plant::unreadable("adjustment", row(&books, "tenant", "ADJUSTMENT#", any), "state", "posted"),
+        Plant::unreadable("adjustment", row(&books, "adjustment", "ADJUSTMENT", any), "state", "posted"),
         Plant::unreadable("card", row(&books, "card", "card", any), "state", "melted"),
     ];
     assert_found(&stage.world, &books, plants).await;
@@ -212,7 +212,7 @@ async fn fact_without_its_record_is_a_break() {
     let transaction = |row: &Item| subject(row, "transaction");
     let reference = row(&books, "customer", "TXNREF#", any);
     let marker = row(&books, "customer", "card_op_idem#pay", has_entry);
-    let adjustment = row(&books, "tenant", "ADJUSTMENT#", |row| opt_text(row, "transaction_id").is_some());
+    let adjustment = row(&books, "adjustment", "ADJUSTMENT", |row| opt_text(row, "transaction_id").is_some());
     let event = row(&books, "stripe_event", "event", has_entry);
     let elsewhere = format!("customer:{}", new_id());
     let with_refund = row(&books, "topup", "REFUND#", any);

@@ -36,9 +36,9 @@ async fn totals_that_differ_from_the_journal_are_found_and_named() {
     let report = world.reconciled().await;
     assert_eq!(report["status"], "clean", "{report}");
     let books = world.books().await;
-    let pk = format!("{}#tenant#root", world.tenant);
+    let pk = |of: &str| format!("{}#totals#{of}", world.tenant);
     let merchant = format!("merchant:{}", town.merchants[1].id);
-    let totals = |of: &str| books.row(&pk, &format!("JOB#totals#{of}#{date}")).expect("totals");
+    let totals = |of: &str| books.row(&pk(of), &format!("TOTALS#{date}")).expect("totals");
     let reported = async |subject: &str, why: &str| {
         let report = world.reconciled().await;
         assert_eq!(roots(&report), found("totals_differ", &format!("totals:{subject}:{date}")), "{why}: {report}");
@@ -64,11 +64,15 @@ async fn totals_that_differ_from_the_journal_are_found_and_named() {
     // Totals of a merchant that has none.
     let other = "merchant:01890a5d-ac96-774b-bcce-b302099a8001";
     with(world, totals(&merchant), |row| {
-        row.insert("type".to_owned(), s(format!("JOB#totals#{other}#{date}")));
+        row.insert("uuid".to_owned(), s(pk(other)));
     })
     .await;
+    let (group, subject) = (format!("{}#totals_of#merchant", world.tenant), format!("SUBJECT#{other}"));
+    let listed = [("uuid", s(&group)), ("type", s(&subject)), ("v", n("1"))];
+    world.plant(listed.map(|(name, value)| (name.to_owned(), value)).into()).await;
     let _ = reported(other, "planted").await;
-    world.remove(&pk, &format!("JOB#totals#{other}#{date}")).await;
+    world.remove(&pk(other), &format!("TOTALS#{date}")).await;
+    world.remove(&group, &subject).await;
 
     // Totals that are gone.
     remove(world, totals(&merchant)).await;

@@ -19,7 +19,8 @@ use crate::settlements::Coverage;
 /// A stored bonus. It names the entry of its top-up, and those that granted and reversed it.
 pub(super) fn bonus(at: &StoredItem<'_>) -> Observations {
     let bonus = CashBonus::read(at.item)?;
-    at.check_key("entry_id", format!("{}#{}", bonus.merchant, bonus.entry), at.after(CASH_BONUS))?;
+    at.check_key("merchant_id", bonus.merchant, at.id)?;
+    at.check_key("entry_id", bonus.entry, at.after(CASH_BONUS))?;
     let card = Account::Card(bonus.card);
     let named = |(id, home): (TransactionId, Account)| {
         let by = format!("cash_bonus:{}", bonus.entry);

@@ -3,7 +3,6 @@
 use super::bonus;
 use super::cash_room;
 use super::credit::credit_by_seal;
-use super::kind::ADJUSTMENT;
 use super::{Observation, Observations, StoredItem, digest, nums};
 use crate::account::{self, Account, Bucket, TenantAccount};
 use crate::adjustments::record::AdjustmentState;
@@ -231,7 +230,7 @@ pub(super) fn event(at: &StoredItem<'_>) -> Observations {
 /// An adjustment. An approved one names its entry.
 pub(super) fn adjustment(at: &StoredItem<'_>) -> Observations {
     let id = at.item.parsed("adjustment_id", AdjustmentId::parse)?;
-    at.check_key("adjustment_id", id, at.after(ADJUSTMENT))?;
+    at.check_key("adjustment_id", id, at.id)?;
     let observed = reference_by(at, &format!("adjustment:{id}"), "transaction_id", "account")?;
     match at.item.named("state", AdjustmentState::parse)? {
         AdjustmentState::Approved if observed.is_empty() => Err(ItemError::invalid("transaction_id")),

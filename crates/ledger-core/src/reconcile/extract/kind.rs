@@ -1,10 +1,12 @@
 //! The kinds of items in the table, by partition and sort key.
 
-use crate::keys::{APPROVAL, CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, LOOKUP, PERSON, sk};
+use crate::keys::{
+    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_BONUS, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED,
+    LOOKUP, NOTICE, PERSON, REQUEST, SUBJECT, TERMS, sk,
+};
 
-/// Prefixes of sort keys that only this module reads.
+/// The prefix of the sort keys of markers, which only this module reads.
 pub(super) const MARKER: &str = "card_op_idem#";
-pub(super) const ADJUSTMENT: &str = "ADJUSTMENT#";
 
 /// A kind of item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,9 +170,20 @@ impl ItemKind {
             ("tenant" | "merchant", "STAFF_COUNTS") | ("tenant", "OWNER_RECOVERY") => Self::Profile,
             ("merchant", _) if is(sk::SHOP) => Self::Profile,
             ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
-            ("tenant", _) if is(ADJUSTMENT) => Self::Adjustment,
-            ("tenant", "CONFIG") => Self::TenantWork,
-            ("tenant", _) if is(CASH_BONUS) => Self::CashBonus,
+            ("merchant", _) if is(CASH_BONUS) => Self::CashBonus,
+            ("adjustment", "ADJUSTMENT") => Self::Adjustment,
+            ("tenant", "CONFIG" | "CALENDAR") | ("rate", "RATE") => Self::TenantWork,
+            ("audit", _) if is(sk::AUDIT) || is(NOTICE) => Self::TenantWork,
+            ("approvals", _) if is(APPROVAL) || is(REQUEST) => Self::TenantWork,
+            ("bindings", sk::LANES) | ("lane", sk::LANE_HEAD) => Self::TenantWork,
+            ("bindings", _) if is(sk::BINDING) => Self::TenantWork,
+            ("lane", _) if is(sk::SEGMENT) => Self::TenantWork,
+            ("totals", _) if is(CLOSED_DAY) || is(DAY_TOTALS) => Self::TenantWork,
+            ("totals_of", _) if is(SUBJECT) => Self::TenantWork,
+            ("active", _) if is(ACTIVE) => Self::TenantWork,
+            ("fold", "FOLD") | ("batch", "BATCH") => Self::TenantWork,
+            ("reconciliation", "RECONCILIATION") => Self::TenantWork,
+            ("reconciliation", _) if is(BREAK) => Self::TenantWork,
             ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
             _ => return None,
         })
@@ -220,5 +233,4 @@ impl ItemKind {
 /// Prefixes of sort keys of staff, in the partition of the tenant or of a merchant.
 const STAFF: [&str; 3] = [sk::STAFF, PERSON, "DENIED#"];
 /// Prefixes of sort keys in the tenant's own partition.
-const TENANT_WORK: [&str; 8] =
-    [APPROVAL, sk::AUDIT, sk::SEAL, sk::MIGRATION, sk::RECONCILIATION, "BREAK#", "JOB#", "RATE#"];
+const TENANT_WORK: [&str; 4] = [TERMS, ASSET_BUDGET, "JOB#", sk::MIGRATION];

@@ -1,9 +1,10 @@
-//! A stored break of a run, `BREAK#<run>#<id>` in the tenant's partition.
+//! A stored break of a run, `BREAK#<id>` in the run's partition.
 
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::forms::SeenCorrections;
-use crate::ids::{AdjustmentId, FindingId};
+use crate::ids::{AdjustmentId, FindingId, RunId, Tenant};
+use crate::keys::{self, attr};
 use crate::money::Asset;
 use crate::reconcile::{BreakKind, Finding, Proposal};
 
@@ -32,8 +33,10 @@ pub struct FoundBreak {
     pub adjustment: Option<AdjustmentId>,
 }
 
-pub(super) fn stored(id: FindingId, found: &Finding) -> Item {
+pub(super) fn stored(tenant: &Tenant, (run, id): (RunId, FindingId), found: &Finding) -> Item {
     let mut item = Item::from([
+        (attr::OWNER_PK.to_owned(), Value::S(keys::breaks_partition(tenant))),
+        (attr::OWNER_SK.to_owned(), Value::S(keys::break_place(run, id))),
         ("finding_id".to_owned(), Value::s(id)),
         ("kind".to_owned(), Value::s(found.kind.name())),
         ("subject".to_owned(), Value::s(&found.subject)),

@@ -76,7 +76,7 @@ fn adjustment_names_its_entry_if_it_was_approved() {
         let account = Value::s(wallet());
         let mut more = vec![("adjustment_id", Value::s(ID)), ("state", Value::s(state)), ("account", account)];
         more.extend(entry.map(|entry| ("transaction_id", Value::s(entry))));
-        broken(&item("tenant#root", &format!("ADJUSTMENT#{ID}"), &more))
+        broken(&item(&format!("adjustment#{ID}"), "ADJUSTMENT", &more))
     };
     assert!(
         of("pending", None).is_empty() && of("rejected", None).is_empty() && of("approved", Some(OTHER)).is_empty()
@@ -104,13 +104,36 @@ fn item_of_an_unknown_kind_is_a_break_that_shows_no_text_of_others() {
 }
 
 /// Partitions of every kind, and of no known kind.
-const PARTITIONS: [&str; 11] =
-    ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
+const PARTITIONS: [&str; 23] = [
+    "customer",
+    "card",
+    "merchant",
+    "terminal",
+    "staff",
+    "payment",
+    "topup",
+    "stripe_event",
+    "adjustment",
+    "rate",
+    "audit",
+    "approvals",
+    "bindings",
+    "lane",
+    "totals",
+    "totals_of",
+    "active",
+    "fold",
+    "batch",
+    "reconciliation",
+    "tenant",
+    "wallet",
+    "",
+];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 46] = [
+const SORT_KEYS: [&str; 59] = [
     "CASH_ROOM",
-    "JOB#bonus#1",
+    "CASH_BONUS#1",
     "COLLECTION#",
     "REFUND_ROOM",
     "TXN#",
@@ -142,17 +165,30 @@ const SORT_KEYS: [&str; 46] = [
     "TRAIL#1",
     "event",
     "kept",
-    "ADJUSTMENT#",
+    "ADJUSTMENT",
     "CONFIG",
     "AUDIT#1",
-    "SEAL#head",
-    "SEAL#lane#00#0000000001",
-    "SEAL#bind#2026-11-21#0000000001",
+    "NOTICE#1",
+    "APPROVAL#1",
+    "REQUEST#1",
+    "LANES",
+    "HEAD",
+    "SEGMENT#0000000001",
+    "BINDING#2026-11-21#0000000001",
+    "DAY#2026-11-20",
+    "TOTALS#2026-11-20",
+    "SUBJECT#1",
+    "ACTIVE#1",
+    "FOLD",
+    "BATCH",
     "MIGRATION#1",
-    "RECONCILIATION#1",
+    "RECONCILIATION",
     "BREAK#1",
+    "TERMS#1",
+    "BUDGET#1",
+    "CALENDAR",
     "JOB#1",
-    "RATE#1",
+    "RATE",
     "LOAN#1",
     "",
 ];

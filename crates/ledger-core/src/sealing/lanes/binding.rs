@@ -59,7 +59,7 @@ impl Binding {
     /// [`ItemError`] if an attribute is missing or malformed, or the item is under another key.
     pub fn read(tenant: &Tenant, key: &Key, item: &Item) -> Result<Self, ItemError> {
         let wrong_key = || ItemError::invalid(keys::attr::SK);
-        let place = key.sk().strip_prefix(sk::SEAL_BINDING).and_then(|place| place.split_once('#'));
+        let place = key.sk().strip_prefix(sk::BINDING).and_then(|place| place.split_once('#'));
         let (day, number) = place.ok_or_else(wrong_key)?;
         let day = UtcDay::parse(day).map_err(|_| wrong_key())?;
         let number = number.parse().map_err(|_| wrong_key())?;

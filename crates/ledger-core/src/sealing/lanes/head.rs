@@ -66,7 +66,7 @@ impl TrailHead {
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Self, ItemError> {
-        check_key(item, &keys::seal_head(tenant))?;
+        check_key(item, &keys::lanes(tenant))?;
         check_version(item)?;
         let (hash, bound_at) = (hash_of(item, HASH)?, item.timestamp("bound_at")?);
         Ok(Self {
@@ -176,13 +176,16 @@ impl LaneHead {
 }
 
 impl Heads {
-    /// Reads the items that [`crate::reads::seal_heads`] lists; `None` if the lanes are not opened.
+    /// Reads the heads among `items`: that of all lanes, and that of each; `None` if the lanes are not opened.
     ///
     /// # Errors
     /// [`ItemError`] if an item is missing or malformed.
     pub fn read(tenant: &Tenant, items: &[Item]) -> Result<Option<Self>, ItemError> {
-        let find = |key: &Key| items.iter().find(|item| item.key_text(keys::attr::SK) == Some(key.sk()));
-        let Some(trail) = find(&keys::seal_head(tenant)) else { return Ok(None) };
+        let is = |item: &Item, key: &Key| {
+            (item.key_text(keys::attr::PK), item.key_text(keys::attr::SK)) == (Some(key.pk()), Some(key.sk()))
+        };
+        let find = |key: &Key| items.iter().find(|item| is(item, key));
+        let Some(trail) = find(&keys::lanes(tenant)) else { return Ok(None) };
         let trail = TrailHead::read(tenant, trail)?;
         let lane = |lane| {
             let key = keys::lane_head(tenant, lane);
@@ -207,12 +210,8 @@ impl Heads {
         let root = root_of_lanes([Tree::default().root()]);
         let (trail, binding) = TrailHead::bound(tenant, None, Lanes::ONE, (lanes, 0, root), now);
         let lane = LaneHead::opened(0, &trail);
-        let head = TransactItem::put_new(
-            Role::Sealing,
-            keys::seal_head(tenant),
-            owned(trail.attributes()),
-            Failure::StalePlan,
-        );
+        let head =
+            TransactItem::put_new(Role::Sealing, keys::lanes(tenant), owned(trail.attributes()), Failure::StalePlan);
         let transaction = Transaction::unkeyed(vec![head, binding, lane.put_new(tenant)])?;
         Ok((Self { trail, lanes: vec![lane] }, transaction))
     }
@@ -290,7 +289,7 @@ impl Heads {
         let (trail, binding) = TrailHead::bound(tenant, Some(&self.trail), lanes, (links, records, root), now);
         let seen = vec![is("number", "seen", Value::int(self.trail.last.number.into()))];
         let update = changed(&self.trail.attributes(), &trail.attributes());
-        Ok((TransactItem::update(Role::Sealing, keys::seal_head(tenant), update, seen), binding, trail))
+        Ok((TransactItem::update(Role::Sealing, keys::lanes(tenant), update, seen), binding, trail))
     }
 }
 

@@ -81,7 +81,7 @@ impl Lanes {
         Self::new(self.0.saturating_mul(2))
     }
 
-    /// The lane of a record. The tenant's own partition, which has the acts of the staff, is always in lane 0.
+    /// The lane of a record. The acts of the staff are always in lane 0, so that one head says how far they are sealed.
     #[must_use]
     pub fn lane_of(self, record: &Key) -> u32 {
         if record.sk().starts_with(sk::AUDIT) {

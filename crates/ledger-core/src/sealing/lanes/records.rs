@@ -5,7 +5,7 @@
 //! | form | record | then |
 //! |---|---|---|
 //! | 1, 2, 3 | entry of a customer, a card, a merchant | the account's id (16), the entry's id (16) |
-//! | 4 | act | its id (16) |
+//! | 4 | act in the partition that follows from its id | its id (16) |
 //! | 5 | step of the partition's own resource | kind of the partition (1), its id (16), the place |
 //! | 6 | step of another resource | kind of the partition (1), its id (16), the resource's id (16), the place |
 //! | 255 | any other key | partition without the tenant (length as 2 bytes, UTF-8), sort key (the same) |
@@ -15,7 +15,7 @@
 
 use super::super::canonical::SealHash;
 use crate::ids::{Tenant, parse_uuid};
-use crate::keys::{Key, sk};
+use crate::keys::{AUDIT_PARTITION, Key, partition_of_act, sk};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
@@ -67,9 +67,10 @@ fn key_bytes(tenant: &Tenant, key: &Key) -> Option<Vec<u8>> {
 /// The encoding of a key that one of the short forms holds.
 fn compact(key: &Key) -> Option<Vec<u8>> {
     let (kind, id) = key.pk().split_once('#')?.1.split_once('#')?;
-    if (kind, id) == ("tenant", "root") {
+    if kind == AUDIT_PARTITION {
         let act = parse_uuid(key.sk().strip_prefix(sk::AUDIT)?).ok()?;
-        return Some([&[ACT], act.as_bytes().as_slice()].concat());
+        let is_own = key.pk().split_once('#').is_some_and(|(_, own)| own == partition_of_act(act));
+        return is_own.then(|| [&[ACT], act.as_bytes().as_slice()].concat());
     }
     let id = parse_uuid(id).ok()?;
     let byte_of = |kinds: &[(&str, u8)]| kinds.iter().find(|(name, _)| *name == kind).map(|(_, byte)| *byte);
@@ -129,7 +130,10 @@ impl<'a> Bytes<'a> {
         let form = self.byte()?;
         let (partition, sort_key) = match form {
             TEXT => (self.long_text()?.to_owned(), self.long_text()?.to_owned()),
-            ACT => ("tenant#root".to_owned(), format!("{}{}", sk::AUDIT, self.id()?)),
+            ACT => {
+                let act = self.id()?;
+                (partition_of_act(act), format!("{}{act}", sk::AUDIT))
+            }
             STEP | STEP_OF_OTHER => {
                 let kind = self.byte()?;
                 let (name, _) = STEPPING.iter().find(|(_, byte)| *byte == kind)?;

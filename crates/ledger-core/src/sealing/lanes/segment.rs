@@ -84,7 +84,9 @@ impl LaneSegment {
     /// [`ItemError`] if an attribute is missing or malformed, or the item is under another key.
     pub fn link(tenant: &Tenant, key: &Key, item: &Item) -> Result<LaneLink, ItemError> {
         let wrong_key = || ItemError::invalid(keys::attr::SK);
-        let (lane, number) = key.sk().strip_prefix(sk::SEAL_LANE).and_then(place).ok_or_else(wrong_key)?;
+        let lane = key.pk().rsplit_once('#').and_then(|(_, lane)| parse_canonical(lane));
+        let number = key.sk().strip_prefix(sk::SEGMENT).and_then(|number| number.parse().ok());
+        let (lane, number) = lane.zip(number).ok_or_else(wrong_key)?;
         if *key != keys::lane_segment(tenant, lane, number) {
             return Err(wrong_key());
         }
@@ -129,13 +131,6 @@ fn fitting(waiting: &[Sealable]) -> &[Sealable] {
         fit = fit.saturating_add(1);
     }
     waiting.get(..fit).unwrap_or_default()
-}
-
-/// The lane and the number in the rest of a segment's sort key: `03#0000000012`.
-fn place(text: &str) -> Option<(u32, u64)> {
-    let (lane, number) = text.split_once('#')?;
-    let lane = if lane == "00" { 0 } else { parse_canonical(lane.strip_prefix('0').unwrap_or(lane))? };
-    Some((lane, number.parse().ok()?))
 }
 
 impl LaneHead {

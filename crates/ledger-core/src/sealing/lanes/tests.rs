@@ -7,7 +7,7 @@ use super::*;
 use crate::crediting::LaneCredits;
 use crate::dynamo::Attributes;
 use crate::failure::Failure;
-use crate::ids::Tenant;
+use crate::ids::{AuditId, Tenant};
 use crate::keys::{self, Key, attr};
 use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{Reason, ReasonCode, RenderedAction, Transaction, Verdict};
@@ -36,12 +36,17 @@ fn key(pk: &str, sk: &str) -> Key {
     Key::stored(&tenant(), pk, sk).unwrap()
 }
 
+/// The partition of an act.
+fn act_partition(id: &str) -> String {
+    crate::keys::audit(&tenant(), AuditId::parse(id).unwrap()).pk().to_owned()
+}
+
 /// An entry, an act or a step, by number.
 fn record(number: u32) -> Item {
     let id = format!("019a9000-0000-7000-8000-{number:012}");
     let (pk, sk) = match number % 3 {
         0 => (format!("demo#customer#{id}"), format!("TXN#{id}")),
-        1 => ("demo#tenant#root".to_owned(), format!("AUDIT#{id}")),
+        1 => (act_partition(&id), format!("AUDIT#{id}")),
         _ => (format!("demo#topup#{id}"), format!("TRAIL#{id}#2026-11-21T03:00:00.000Z#claimed")),
     };
     Item::from([
@@ -88,7 +93,7 @@ fn apply(rows: &mut Rows, transaction: &Transaction) {
 
 fn heads(rows: &Rows) -> Heads {
     let items: Vec<Item> =
-        rows.iter().filter(|(key, _)| key.sk().starts_with("SEAL#head")).map(|(_, item)| item.clone()).collect();
+        rows.iter().filter(|(key, _)| matches!(key.sk(), "LANES" | "HEAD")).map(|(_, item)| item.clone()).collect();
     Heads::read(&tenant(), &items).unwrap().unwrap()
 }
 
@@ -107,7 +112,7 @@ fn unbound(rows: &Rows) -> Unbound {
 
 /// The hash of a segment or binding, made again.
 fn own_hash(key: &Key, item: &Item) -> SealHash {
-    match key.sk().starts_with("SEAL#bind#") {
+    match key.sk().starts_with("BINDING#") {
         true => Binding::digest(item),
         false => LaneSegment::digest(&tenant(), item),
     }
@@ -162,9 +167,9 @@ fn two_days() -> Rows {
 
 fn verify_days(rows: &Rows, days: (UtcDay, UtcDay), expected: Option<&str>) -> Vec<Finding> {
     let items: Vec<Item> =
-        rows.iter().filter(|(key, _)| key.sk().starts_with("SEAL#head")).map(|(_, item)| item.clone()).collect();
+        rows.iter().filter(|(key, _)| matches!(key.sk(), "LANES" | "HEAD")).map(|(_, item)| item.clone()).collect();
     let Ok(Some(heads)) = Heads::read(&tenant(), &items) else {
-        return vec![Finding { fault: Fault::Missing, kind: Kind::Chain, key: keys::seal_head(&tenant()) }];
+        return vec![Finding { fault: Fault::Missing, kind: Kind::Chain, key: keys::lanes(&tenant()) }];
     };
     let of = |prefix: &str| -> Vec<(Key, Item)> {
         rows.iter()
@@ -172,19 +177,19 @@ fn verify_days(rows: &Rows, days: (UtcDay, UtcDay), expected: Option<&str>) -> V
             .map(|(key, item)| (key.clone(), item.clone()))
             .collect()
     };
-    let bindings: Vec<_> = of("SEAL#bind#");
+    let bindings: Vec<_> = of("BINDING#");
     let read = |(key, item): &(Key, Item)| Binding::read(&tenant(), key, item).ok();
     let before = bindings.iter().filter_map(read).rfind(|binding| binding.link.day < days.0);
     let until = bindings.iter().filter_map(read).find(|binding| binding.link.day > days.1);
     let ranges = heads.between(before.as_ref(), until.as_ref());
     let mut checks = LaneChecks::new(&tenant(), heads.clone(), ranges, before, expected);
     for (key, item) in &bindings {
-        let day = UtcDay::parse(key.sk().split('#').nth(2).unwrap()).unwrap();
+        let day = UtcDay::parse(key.sk().split('#').nth(1).unwrap()).unwrap();
         if days.0 <= day && day <= days.1 {
             let _ = checks.binding(key, item);
         }
     }
-    for (key, item) in &of("SEAL#lane#") {
+    for (key, item) in &of("SEGMENT#") {
         if let Some(segment) = checks.segment(key, item) {
             let items: Vec<Option<Item>> = segment.records.iter().map(|(key, _)| rows.get(key).cloned()).collect();
             checks.records(&segment, &items);
@@ -201,7 +206,7 @@ fn verify_days(rows: &Rows, days: (UtcDay, UtcDay), expected: Option<&str>) -> V
     let beyond: Vec<u32> = (count..16).filter(|lane| rows.contains_key(&keys::lane_head(&tenant(), *lane))).collect();
     let mut found = checks.finish(&heads, &beyond);
     if !has_expected {
-        found.push(Finding { fault: Fault::OtherHead, kind: Kind::Chain, key: keys::seal_head(&tenant()) });
+        found.push(Finding { fault: Fault::OtherHead, kind: Kind::Chain, key: keys::lanes(&tenant()) });
     }
     found
 }
@@ -231,7 +236,7 @@ fn unchanged_lanes_have_no_finding() {
     assert_eq!(heads.trail.day_records, 24);
     // Every binding and segment, and nothing else, is a head that may have been noted.
     for (key, item) in
-        rows.iter().filter(|(key, _)| key.sk().starts_with("SEAL#bind#") || key.sk().starts_with("SEAL#lane#"))
+        rows.iter().filter(|(key, _)| key.sk().starts_with("BINDING#") || key.sk().starts_with("SEGMENT#"))
     {
         let hash = own_hash(key, item).to_string();
         assert_eq!(verify_days(&rows, (UtcDay::MIN, UtcDay::MAX), Some(&hash)), [], "{key:?}");
@@ -347,7 +352,7 @@ fn segment_has_as_many_records_as_fit_into_a_transaction() {
 #[test]
 fn items_of_another_version_are_refused() {
     let rows = two_days();
-    for (key, item) in rows.iter().filter(|(key, _)| key.sk().starts_with("SEAL#")) {
+    for (key, item) in rows.iter().filter(|(key, _)| key.recorded().is_none()) {
         let mut item = item.clone();
         item.insert("v".to_owned(), Value::int(2));
         let mut rows = rows.clone();

@@ -307,7 +307,7 @@ impl LaneChecks {
     /// `lanes_beyond` are lanes above the number of lanes that have a head.
     #[must_use]
     pub fn finish(mut self, again: &Heads, lanes_beyond: &[u32]) -> Vec<Finding> {
-        let trail_key = keys::seal_head(&self.tenant);
+        let trail_key = keys::lanes(&self.tenant);
         let trail = self.heads.trail.clone();
         let is_last = |bound: &Binding| bound.link == trail.last && bound.count() == trail.lanes.count();
         // A binding that is missing is named by its key.

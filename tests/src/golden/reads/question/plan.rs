@@ -4,11 +4,11 @@ use super::super::arguments::{after, at, date, day, id, key, keys, merchant, par
 use super::{Page, Question};
 use crate::wire;
 use ledger_core::ids::{
-    ApprovalId, CustomerId, Employer, JobId, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
+    ApprovalId, CustomerId, Employer, FindingId, JobId, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
 };
 use ledger_core::keys::TotalsGroup;
 use ledger_core::reads::{self, Query, Request, Segment, Times};
-use ledger_core::time::BusinessDate;
+use ledger_core::time::{BusinessDate, UtcMonth};
 
 /// The core's result for a question.
 pub enum ReadPlan {
@@ -155,16 +155,21 @@ impl Question {
                 reads::grant_jobs(&slug(tenant), from.as_deref().map(at), after(than.as_ref()))
             }
             Self::Breaks { tenant, from, after: than } => {
-                let after = than.as_ref().map(|[run, finding]| (RunId::new(id(run)), id(finding)));
+                let after = than.as_ref().map(|[run, finding]| (RunId::new(id(run)), FindingId::new(id(finding))));
                 reads::breaks(&slug(tenant), from.as_deref().map(at), after)
             }
             Self::SettledBatches { tenant, merchant: of, settlement } => {
                 reads::settled_batches(&slug(tenant), merchant(of), SettlementId::parse(settlement).unwrap())
             }
             Self::Periods { tenant, merchant: of } => reads::periods(&slug(tenant), merchant(of)),
+<<<<<<< ours
             Self::AuditRecords { tenant, after: from } => reads::audit_records(&slug(tenant), after(from.as_ref())),
             Self::RegisteredTenants { shard, after } => {
                 reads::registered_tenants(*shard, after.as_deref().map(slug).as_ref())
+=======
+            Self::AuditRecords { tenant, day: of, shard, after: from } => {
+                reads::audit_records(&slug(tenant), (day(of), *shard), after(from.as_ref()))
+>>>>>>> theirs
             }
             Self::Shops { tenant, merchant: of, after: from } => {
                 reads::shops(&slug(tenant), merchant(of), after(from.as_ref()))
@@ -173,15 +178,17 @@ impl Question {
                 let employer = of.as_ref().map_or(Employer::Operator, |of| Employer::Merchant(merchant(of)));
                 reads::staff_members(&slug(tenant), employer, after(from.as_ref()).map(StaffId::new))
             }
-            Self::Approvals { tenant, from, after: than } => {
+            Self::Approvals { tenant, month, from, after: than } => {
                 let after = after(than.as_ref()).map(ApprovalId::new);
-                reads::approvals(&slug(tenant), from.as_deref().map(at), after)
+                reads::approvals(&slug(tenant), UtcMonth::parse(month).unwrap(), from.as_deref().map(at), after)
             }
-            Self::Requests { tenant, from, after: than } => {
+            Self::Requests { tenant, month, from, after: than } => {
                 let after = after(than.as_ref()).map(ApprovalId::new);
-                reads::requests(&slug(tenant), from.as_deref().map(at), after)
+                reads::requests(&slug(tenant), UtcMonth::parse(month).unwrap(), from.as_deref().map(at), after)
             }
-            Self::ActsFrom { tenant, from } => reads::acts_from(&slug(tenant), at(from)),
+            Self::ActsFrom { tenant, day: of, shard, from } => {
+                reads::acts_from(&slug(tenant), (day(of), *shard), at(from))
+            }
             Self::Terms { tenant } => reads::terms(&slug(tenant)),
             Self::Reconciliations { tenant, after: from } => {
                 reads::reconciliations(&slug(tenant), after(from.as_ref()))
@@ -196,7 +203,6 @@ impl Question {
             Self::TopupItems { tenant, topup } => reads::topup_items(&slug(tenant), TopupId::parse(topup).unwrap()),
             Self::TopupRefunds { tenant, topup } => reads::topup_refunds(&slug(tenant), TopupId::parse(topup).unwrap()),
             Self::StepsOf { account, resource } => reads::steps_of(&partition(account), id(resource)),
-            Self::SealHeads { tenant } => reads::seal_heads(&slug(tenant)),
             Self::LaneSegments { tenant, lane } => reads::lane_segments(&slug(tenant), *lane),
             Self::ClosedDays { tenant, from, to } => {
                 reads::closed_days(&slug(tenant), from.as_deref().map(date), to.as_deref().map(date))
@@ -204,12 +210,12 @@ impl Question {
             Self::DayTotals { tenant, of, from, to } => {
                 reads::day_totals(&slug(tenant), totals_of(of), from.as_deref().map(date), date(to))
             }
-            Self::NextWithTotals { tenant, group, merchant: of, after } => {
+            Self::WithTotals { tenant, group, merchant: of, after } => {
                 let group = match of {
                     Some(of) => TotalsGroup::Shops(Some(merchant(of))),
                     None => TotalsGroup::ALL.into_iter().find(|known| known.name() == group).unwrap(),
                 };
-                reads::next_with_totals(&slug(tenant), group, after.as_deref().map(totals_of))
+                reads::with_totals(&slug(tenant), group, after.as_deref().map(totals_of))
             }
             Self::ActiveAccounts { tenant, date: day } => reads::active_accounts(&slug(tenant), date(day)),
             Self::Bindings { tenant, from, to } => reads::bindings(&slug(tenant), day(from), day(to)),

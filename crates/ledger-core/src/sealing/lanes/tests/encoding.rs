@@ -1,7 +1,7 @@
 //! The bytes of records, and the lane of a record.
 
 use super::super::{Lanes, records};
-use super::{key, tenant};
+use super::{act_partition, key, tenant};
 use crate::keys::Key;
 use crate::sealing::SealHash;
 use crate::time::Timestamp;
@@ -9,6 +9,8 @@ use proptest::prelude::*;
 
 const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 const OTHER_ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";
+/// The partition of the act with the first of these ids.
+const ACT_PARTITION: &str = "audit#2024-12-03#2";
 
 fn encoded(key: &Key) -> Vec<u8> {
     records::encode(&tenant(), [(key, SealHash::NONE)].into_iter()).unwrap()
@@ -21,14 +23,16 @@ fn keys_of_every_form() -> Vec<(Key, usize)> {
         short(&format!("customer#{ID}"), &format!("TXN#{ID}"), 33),
         short(&format!("card#{ID}"), &format!("TXN#{OTHER_ID}"), 33),
         short(&format!("merchant#{ID}"), &format!("TXN#{ID}"), 33),
-        short("tenant#root", &format!("AUDIT#{ID}"), 17),
+        short(ACT_PARTITION, &format!("AUDIT#{ID}"), 17),
         short(&format!("topup#{ID}"), &format!("TRAIL#{ID}#{at}#claimed"), 2 + 16 + 6 + 1 + 7),
         short(&format!("merchant#{ID}"), &format!("TRAIL#{OTHER_ID}#{at}#pay.sent"), 2 + 32 + 6 + 1 + 8),
         short(&format!("payment#{ID}"), &format!("TRAIL#{ID}#{at}#event#evt_1"), 2 + 16 + 6 + 1 + 11),
         // Keys that look like those above and are not.
         short(&format!("customer#{ID}"), &format!("TXN#{}", ID.to_uppercase()), 1 + 2 + 45 + 2 + 40),
         short(&format!("staff#{ID}"), &format!("TXN#{ID}"), 1 + 2 + 42 + 2 + 40),
-        short("tenant#root", "AUDIT#1", 1 + 2 + 11 + 2 + 7),
+        short("tenant#root", &format!("AUDIT#{ID}"), 1 + 2 + 11 + 2 + 42),
+        short(ACT_PARTITION, "AUDIT#1", 1 + 2 + 18 + 2 + 7),
+        short(ACT_PARTITION, &format!("AUDIT#{OTHER_ID}"), 1 + 2 + 18 + 2 + 42),
         short(&format!("topup#{ID}"), &format!("TRAIL#{ID}#2026-11-21T03:00:00Z#x"), 1 + 2 + 42 + 2 + 65),
         short(&format!("topup#{ID}"), &format!("TRAIL#{ID}#{at}"), 1 + 2 + 42 + 2 + 67),
         short(&format!("topup#{ID}"), "TRAIL#", 1 + 2 + 42 + 2 + 6),
@@ -90,7 +94,7 @@ fn lane_of_a_record_never_changes() {
         let other = key(wallet(n).pk(), &format!("TXN#{OTHER_ID}"));
         assert_eq!(lanes.lane_of(&other), lanes.lane_of(&wallet(n)));
     }
-    assert_eq!(lanes.lane_of(&key("demo#tenant#root", &format!("AUDIT#{ID}"))), 0);
+    assert_eq!(lanes.lane_of(&key(&format!("demo#{ACT_PARTITION}"), &format!("AUDIT#{ID}"))), 0);
     for wrong in [0, 3, 12, 32] {
         assert_eq!(Lanes::new(wrong), None);
     }
@@ -108,7 +112,7 @@ fn any_key() -> impl Strategy<Value = Key> {
         let (pk, sk) = match form {
             0 => (format!("customer#{a}"), format!("TXN#{b}")),
             1 => (format!("card#{a}"), format!("TXN#{b}")),
-            2 => ("tenant#root".to_owned(), format!("AUDIT#{a}")),
+            2 => (act_partition(&a).split_off("demo#".len()), format!("AUDIT#{a}")),
             3 => (format!("topup#{a}"), format!("TRAIL#{a}#{at}#{place}")),
             4 => (format!("merchant#{a}"), format!("TRAIL#{b}#{at}#{place}")),
             5 => (format!("terminal#{a}"), format!("TRAIL#{b}#{at}#{place}")),

@@ -14,9 +14,9 @@ fn removed_item_is_reported_by_its_key() {
         rows.remove(removed);
         let found = all(&rows);
         // A lane's head that is missing makes the heads unreadable.
-        let is_head = removed.sk().starts_with("SEAL#head");
+        let is_head = matches!(removed.sk(), "LANES" | "HEAD");
         // The day of a binding that is missing is unknown: it is named by its number.
-        let number = removed.sk().strip_prefix("SEAL#bind#2026-11-22");
+        let number = removed.sk().strip_prefix("BINDING#2026-11-22");
         let is_named = |key: &Key| key == removed || number.is_some_and(|number| key.sk().ends_with(number));
         let named = found.iter().any(|finding| finding.fault == Fault::Missing && is_named(&finding.key));
         assert!(named || is_head && !found.is_empty(), "{removed:?}: {found:?}");
@@ -27,7 +27,7 @@ fn removed_item_is_reported_by_its_key() {
 fn every_edit_of_every_attribute_is_reported() {
     let rows = two_days();
     let mut looked_at = 0;
-    for (key, item) in rows.iter().filter(|(key, _)| !key.sk().starts_with("SEAL#head")) {
+    for (key, item) in rows.iter().filter(|(key, _)| !matches!(key.sk(), "LANES" | "HEAD")) {
         for (name, value) in item.iter().filter(|(name, _)| *name != attr::PK && *name != attr::SK) {
             let edited = match value {
                 Value::B(bytes) => {
@@ -138,7 +138,7 @@ fn lane_missing_from_a_binding_is_detected() {
     for lanes in [2, 4] {
         let mut rows = whole.clone();
         rows.insert(key.clone(), forged.clone());
-        let head = rows.get_mut(&keys::seal_head(&tenant())).unwrap();
+        let head = rows.get_mut(&keys::lanes(&tenant())).unwrap();
         head.insert("hash".to_owned(), hash.value());
         head.insert("lanes".to_owned(), Value::int(lanes));
         let found = all(&rows);
@@ -161,12 +161,12 @@ fn binding_of_another_root_is_detected() {
     for number in 1..=last.number {
         let (key, item) = whole
             .iter()
-            .find(|(key, _)| key.sk().ends_with(&format!("#{number:010}")) && key.sk().starts_with("SEAL#bind#"))
+            .find(|(key, _)| key.sk().ends_with(&format!("#{number:010}")) && key.sk().starts_with("BINDING#"))
             .unwrap();
         let mut rows = whole.clone();
         // The chain after it is made again.
         let mut hash = None;
-        for (key, item) in whole.range(key..).filter(|(key, _)| key.sk().starts_with("SEAL#bind#")) {
+        for (key, item) in whole.range(key..).filter(|(key, _)| key.sk().starts_with("BINDING#")) {
             let made = forged((key, item), |item| match hash.map(SealHash::value) {
                 Some(after) => drop(item.insert("after".to_owned(), after)),
                 None => drop(item.insert("root".to_owned(), SealHash::NONE.value())),
@@ -174,7 +174,7 @@ fn binding_of_another_root_is_detected() {
             hash = Some(own_hash(key, &made));
             rows.insert(key.clone(), made);
         }
-        let head = rows.get_mut(&keys::seal_head(&tenant())).unwrap();
+        let head = rows.get_mut(&keys::lanes(&tenant())).unwrap();
         head.insert("hash".to_owned(), hash.unwrap().value());
         let found = all(&rows);
         let wrong = Finding { fault: Fault::BrokenLink, kind: Kind::Binding, key: key.clone() };

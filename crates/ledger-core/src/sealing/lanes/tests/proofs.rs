@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 /// The stored bindings, in order.
 fn bindings(rows: &Rows) -> Vec<(Binding, Item)> {
     let of = |(key, item): (&Key, &Item)| Some((Binding::read(&tenant(), key, item).ok()?, item.clone()));
-    rows.iter().filter(|(key, _)| key.sk().starts_with("SEAL#bind#")).filter_map(of).collect()
+    rows.iter().filter(|(key, _)| key.sk().starts_with("BINDING#")).filter_map(of).collect()
 }
 
 fn number(binding: Option<&Binding>, lane: u32) -> u64 {

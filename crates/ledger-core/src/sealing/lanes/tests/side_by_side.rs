@@ -22,7 +22,7 @@ impl Worker {
             return false;
         }
         let Some(heads) = &mut self.heads else {
-            if !rows.contains_key(&keys::seal_head(&tenant())) {
+            if !rows.contains_key(&keys::lanes(&tenant())) {
                 let (_, open) = Heads::open(&tenant(), start()).unwrap();
                 try_apply(rows, &open).unwrap();
                 let (_, raise) = super::heads(rows).raise(&tenant(), &super::unbound(rows), start()).unwrap().unwrap();
@@ -187,7 +187,7 @@ fn segment_that_a_restore_left_without_its_head_is_finished() {
 
 /// What verification finds, once the lanes are opened.
 fn sound(rows: &Rows) -> Vec<Finding> {
-    if rows.contains_key(&keys::seal_head(&tenant())) { all(rows) } else { Vec::new() }
+    if rows.contains_key(&keys::lanes(&tenant())) { all(rows) } else { Vec::new() }
 }
 
 /// The keys that all segments list.
