@@ -78,7 +78,8 @@ async fn acts_are_listed_back_to_the_opening_whatever_lies_between() {
     let page = world.api.send(&call).await.good().json();
     assert_eq!(page["items"][0]["audit_id"], json!(all[0]));
     let call = Call::get("/v1/admin/audit?limit=1&day=2001-01-01", &world.operator.who);
-    assert_eq!(world.api.send(&call).await.good().json(), json!({"items": [], "next_cursor": null}));
+    let page = world.api.send(&call).await.good().json();
+    assert_eq!((&page["items"], page["next_cursor"].is_null()), (&json!([]), true), "before the tenant was opened");
 }
 
 #[tokio::test]

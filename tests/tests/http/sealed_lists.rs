@@ -266,8 +266,8 @@ async fn page_makes_as_many_calls_among_many_payments_as_among_few() {
     assert_eq!(calls[0], calls[1]);
     assert_eq!(
         calls[1],
-        ["Query", "BatchGetItem", "BatchGetItem", "BatchGetItem"],
-        "heads, segments, entries, records"
+        ["GetItem", "BatchGetItem", "BatchGetItem", "BatchGetItem", "BatchGetItem"],
+        "head of all lanes, heads of lanes, segments, entries, records"
     );
 }
 

@@ -33,7 +33,8 @@ fn journal(books: &Books) -> IdsByGroup {
 /// Puts journal rows back as they were before they were sealed.
 async fn reset(world: &World, journal_rows: &[Item]) {
     let books = world.books().await;
-    for (pk, sk, _) in books.under("SEAL").chain(books.under("CREDITED#")) {
+    let of_trail = ["LANES", "HEAD", "SEGMENT#", "BINDING#", "CREDITED#"];
+    for (pk, sk, _) in of_trail.into_iter().flat_map(|prefix| books.under(prefix)) {
         world.remove(pk, sk).await;
     }
     for row in journal_rows {
