@@ -20,7 +20,7 @@ pub fn day_totals(tenant: &Tenant, of: TotalsOf, from: Option<BusinessDate>, to:
     Query::partition(&Partition::totals(tenant, of), SortRange::between(low, high))
 }
 
-/// What has totals of a group, after one of it: an item each, which [`crate::figures::listed_totals`] reads.
+/// What has totals of a group, after one of it: an item each.
 #[must_use]
 pub fn with_totals(tenant: &Tenant, group: TotalsGroup, after: Option<TotalsOf>) -> Query {
     let after = after.map(|after| format!("{SUBJECT}{after}"));

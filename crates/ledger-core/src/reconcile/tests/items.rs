@@ -213,6 +213,14 @@ fn every_kind_has_a_partition_and_a_sort_key() {
     assert_eq!(without, listed, "a kind that holds value gives facts");
 }
 
+#[test]
+fn every_declared_item_is_of_a_kind() {
+    for form in &crate::keys::ITEM_FORMS {
+        let partition = form.partition.split('#').next().unwrap();
+        assert!(ItemKind::of(partition, form.sort_key).is_some(), "{form:?}");
+    }
+}
+
 /// Attributes of records, with values that are right for some records and wrong for others.
 fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
     const NAMES: [&str; 46] = [

@@ -162,14 +162,11 @@ impl Question {
                 reads::settled_batches(&slug(tenant), merchant(of), SettlementId::parse(settlement).unwrap())
             }
             Self::Periods { tenant, merchant: of } => reads::periods(&slug(tenant), merchant(of)),
-<<<<<<< ours
-            Self::AuditRecords { tenant, after: from } => reads::audit_records(&slug(tenant), after(from.as_ref())),
-            Self::RegisteredTenants { shard, after } => {
-                reads::registered_tenants(*shard, after.as_deref().map(slug).as_ref())
-=======
             Self::AuditRecords { tenant, day: of, shard, after: from } => {
                 reads::audit_records(&slug(tenant), (day(of), *shard), after(from.as_ref()))
->>>>>>> theirs
+            }
+            Self::RegisteredTenants { shard, after } => {
+                reads::registered_tenants(*shard, after.as_deref().map(slug).as_ref())
             }
             Self::Shops { tenant, merchant: of, after: from } => {
                 reads::shops(&slug(tenant), merchant(of), after(from.as_ref()))
