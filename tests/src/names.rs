@@ -76,6 +76,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Sealing => "sealing",
         Role::Seal => "seal",
         Role::Sealed => "sealed",
+        Role::Erased => "erased",
         Role::Returned => "returned",
         Role::Period => "period",
         Role::CashRoom => "cash_room",

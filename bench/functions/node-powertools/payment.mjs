@@ -4,7 +4,7 @@
 // with points, the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's
 // rate.
 
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 import { Problem } from './problem.mjs';
 import { TABLE, cachedItem, getItem, query } from './table.mjs';
 
@@ -15,6 +15,13 @@ const ADD_TOTALS =
 // What stands for an asset after a number, in the postings of an entry.
 const ASSET_LETTERS = { ECOPAY: '', POINT: 'P' };
 const BEGINS_WITH_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+
+/** The text and the hash that a seal covers (docs/architecture/typed-text.md). */
+function memoOfEntry(memo) {
+  const salt = randomFillSync(Buffer.alloc(16));
+  const hash = createHash('sha256').update(salt).update(memo, 'utf8').digest();
+  return { memo_hash: { B: hash }, _memo: { M: { text: text(memo), salt: { B: salt } } } };
+}
 
 /** A UUIDv7 of an instant, with the operating system's randomness. */
 function uuid7(millis) {
@@ -84,6 +91,7 @@ export async function plan({ tenant, customer, key, request }) {
   const co2 = number(decimalText(times(total, terms.co2_rate.N)));
   const co2Rate = number(canonicalNumber(terms.co2_rate.N));
   const memoIfAny = memo === undefined ? {} : { memo: text(memo) };
+  const sealedMemo = memo === undefined ? {} : memoOfEntry(memo);
   const partition = customerPartition(tenant, customer);
 
   const postings = paid.flatMap(([asset, value]) => [
@@ -133,7 +141,7 @@ export async function plan({ tenant, customer, key, request }) {
     cr: co2Rate,
     cs: terms.co2_source,
     cv: terms.co2_version,
-    ...memoIfAny,
+    ...sealedMemo,
     credited_by: text('seal'),
     _due_pk: text(`${tenant}#due#publish#${shardOf(transactionId, terms.due_shards.N)}`),
     _due_sk: text(transactionId),
@@ -157,7 +165,6 @@ export async function plan({ tenant, customer, key, request }) {
     paid: Object.fromEntries(paid.map(([asset, value]) => [asset, String(value)])),
     ...(earned ? { points_earned: String(earned) } : {}),
     co2_kg: co2.N,
-    ...(memo === undefined ? {} : { memo }),
     created_at: at,
   };
   const location = `/v1/me/transactions/${transactionId}`;

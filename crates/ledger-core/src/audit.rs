@@ -5,6 +5,7 @@ use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, AuditId, Tenant};
 use crate::keys::{self, attr};
+use crate::memo::Memo;
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::Context;
@@ -57,9 +58,7 @@ impl<'a> Act<'a> {
             ("details".to_owned(), Value::M(self.details)),
             (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         ]);
-        if let Some(reason) = self.reason {
-            item.insert("reason".to_owned(), Value::s(reason.expose()));
-        }
+        item.extend(cx.memo(self.reason).iter().flat_map(Memo::attributes));
         item.extend(index_keys);
         TransactItem::put_new(Role::Audit, keys::audit(tenant, cx.audit_id), item, Failure::AlreadyExists)
     }

@@ -103,9 +103,8 @@ pub fn plan_reversal(
 /// The entry of what a deposit, or its reversal, changes in the merchant's balance.
 fn entry((merchant, change): (MerchantId, Delta), reason: &FreeText, terms: &TenantTerms, cx: &Context) -> Entry {
     let account = Account::Merchant(merchant);
-    let mut details = crate::plan::memo_details(Some(reason));
-    details.insert("merchant_id".to_owned(), Value::s(merchant));
-    details.insert(CASH.to_owned(), Value::s(CASH_IS_DEPOSITED));
+    let details =
+        Item::from([("merchant_id".to_owned(), Value::s(merchant)), (CASH.to_owned(), Value::s(CASH_IS_DEPOSITED))]);
     Entry {
         id: cx.transaction_id,
         home: account,
@@ -115,6 +114,7 @@ fn entry((merchant, change): (MerchantId, Delta), reason: &FreeText, terms: &Ten
         ],
         references: Vec::new(),
         details,
+        memo: cx.memo(Some(reason)),
         terms: terms.of_entry(),
     }
 }

@@ -14,6 +14,7 @@ use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{PaymentId, RefundId, TransactionId};
 use crate::keys::attr;
+use crate::memo;
 use crate::money::{Amount, Asset, Delta};
 use crate::terms_version::TermsVersion;
 use crate::time::Timestamp;
@@ -68,7 +69,7 @@ pub struct HistoryLine {
     pub payment_status: Option<String>,
     /// The top-up that it belongs to.
     pub topup_id: Option<String>,
-    /// The memo.
+    /// The memo. `None` if there is none, or if it was erased.
     pub memo: Option<String>,
     /// The version of the tenant's terms that it was planned under.
     pub terms_version: TermsVersion,
@@ -121,7 +122,7 @@ impl HistoryLine {
             payment_id: item.opt_string("payment_id")?,
             payment_status: item.opt_string(PAYMENT_STATUS)?,
             topup_id: item.opt_string("topup_id")?,
-            memo: item.opt_string("memo")?,
+            memo: memo::text_of(&item)?,
             terms_version: TermsVersion::read(&item)?,
         })
     }

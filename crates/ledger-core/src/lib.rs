@@ -54,6 +54,7 @@ pub mod keys;
 pub mod lease;
 pub mod limits;
 pub mod lists;
+pub mod memo;
 pub mod merchant_qr;
 pub mod merchant_state;
 pub mod merchants;

@@ -6,6 +6,7 @@ use crate::dynamo::{Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::{AuditId, TransactionId};
 use crate::limits::{LimitHit, LimitRefusal};
+use crate::memo::{Memo, SALT_BYTES};
 use crate::money::MoneyError;
 use crate::payment_state::{PaymentState, WrongState};
 use crate::permission::Permission;
@@ -27,6 +28,8 @@ pub struct Context {
     pub audit_id: AuditId,
     /// Randomness for a one-time code.
     pub secret: [u8; 16],
+    /// The salt of the text that a person typed.
+    pub salt: [u8; SALT_BYTES],
 }
 
 /// Why a request could not be planned.
@@ -99,7 +102,14 @@ impl From<LimitRefusal> for PlanRefusal {
     }
 }
 
-/// The journal's details of a memo.
-pub(crate) fn memo_details(memo: Option<&FreeText>) -> Item {
+impl Context {
+    /// The text that a person typed, for an entry.
+    pub(crate) fn memo(&self, text: Option<&FreeText>) -> Option<Memo> {
+        text.map(|text| Memo::new(text, self.salt))
+    }
+}
+
+/// The attribute of a record that no seal covers, with a text that a person typed.
+pub(crate) fn memo_attribute(memo: Option<&FreeText>) -> Item {
     memo.map(|memo| ("memo".to_owned(), Value::s(memo.expose()))).into_iter().collect()
 }

@@ -77,6 +77,8 @@ pub enum Role {
     Seal,
     /// A record that is sealed.
     Sealed,
+    /// A record whose text is erased.
+    Erased,
     /// Money of a paid settlement that was returned.
     Returned,
     /// A merchant's closed period.

@@ -132,6 +132,7 @@ pub fn plan_claim(
         ],
         references: Vec::new(),
         details: Item::from([detail(*from)]),
+        memo: None,
         terms: terms.of_entry(),
     };
     let items = vec![taken, credited, act.record(tenant, cx)];
@@ -169,6 +170,7 @@ pub fn plan_payout(
         ],
         references: Vec::new(),
         details: Item::from([detail(*from)]),
+        memo: None,
         terms: terms.of_entry(),
     };
     Ok(Draft { entry: Some(entry), items: vec![taken, act.record(tenant, cx)] })

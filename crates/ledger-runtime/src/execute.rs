@@ -160,6 +160,7 @@ impl Ledger {
             resource_id: self.entropy.uuid_v7(now)?,
             audit_id: AuditId::new(self.entropy.uuid_v7(now)?),
             secret: self.entropy.bytes()?,
+            salt: self.entropy.bytes()?,
         })
     }
 

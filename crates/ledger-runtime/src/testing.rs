@@ -187,6 +187,7 @@ pub(crate) fn transfer(amount: &str, cx: Context) -> Result<Planned<TransactionI
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: Vec::new(),
         details: ledger_core::dynamo::Item::new(),
+        memo: None,
         terms: ledger_core::terms::EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     };
     let items = vec![

@@ -16,14 +16,14 @@ mod timeline;
 mod topup;
 pub mod words;
 
-pub use approval::{ApprovalView, PendingApprovalView};
+pub use approval::{ApprovalDetail, ApprovalView, PendingApprovalView};
 pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView, ShopView, unclaimed_of};
 pub use history::{HistoryView, OperationView, Page};
 pub use limits::{LimitView, LimitsView};
 pub use migration::{MigrationView, PassView, StageView, StepView};
 pub use notice::NoticeView;
-pub use payment::{PaymentDetail, PaymentView, RefundView};
+pub use payment::{PaymentDetail, PaymentStateView, PaymentView, RefundView};
 pub use reconciliation::{BreakView, FindingView, RunView};
 pub use record::{HoldView, RecordView};
 pub use settlement::{AssetTotalsView, SettlementView};

@@ -116,6 +116,7 @@ fn plan(amount: &Amount, cx: Context) -> Result<Planned<TransactionId>, PlanErro
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: Vec::new(),
         details: Item::new(),
+        memo: None,
         terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     };
     let items = vec![

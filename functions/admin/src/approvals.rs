@@ -19,7 +19,7 @@ use ledger_runtime::metrics::Metric;
 use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, Listing, Params, PathId};
-use ledger_runtime::views::{ApprovalView, Page};
+use ledger_runtime::views::{ApprovalDetail, ApprovalView, Page};
 
 const STATES: &[&str] = &["pending", "approved", "rejected", "withdrawn", "expired", "stale"];
 
@@ -27,7 +27,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/approvals")
     .summary("Lists commands that await approval or were decided on, newest first.")
     .about("With `state` or `command`, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
     .permission(Permission::ApprovalsRead)
-    .pages_of::<ApprovalView>()
+    .pages_of::<ApprovalDetail>()
     .parameter(Parameter::in_query("state", "Commands in this state only.", Kind::Word(STATES)))
     .parameter(Parameter::in_query(
         "command",
@@ -41,7 +41,7 @@ pub(crate) async fn list(
     State(app): State<App>,
     who: Admin,
     mut params: Params,
-) -> Result<Json<Page<ApprovalView>>, Problem> {
+) -> Result<Json<Page<ApprovalDetail>>, Problem> {
     let state = params.take("state")?;
     let words = "pending, approved, rejected, withdrawn, expired or stale";
     let state = state.map(|word| request::word("state", &word, ApprovalState::parse, words)).transpose()?;
@@ -51,7 +51,7 @@ pub(crate) async fn list(
     params.finish()?;
     let mut found = app.approvals(who.tenant(), (state, command), listing).await?;
     if !decides(&app, &who).await? {
-        found.items = found.items.into_iter().map(ApprovalView::without_addresses).collect();
+        found.items = found.items.into_iter().map(ApprovalDetail::without_addresses).collect();
     }
     Ok(Json(found))
 }
@@ -70,14 +70,14 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/approvals/{approval_id
     .summary("Returns a command that awaits approval or was decided on.")
     .permission(Permission::ApprovalsRead)
     .id("approval_id", "The approval's id.")
-    .ok::<ApprovalView>("The command")
+    .ok::<ApprovalDetail>("The command")
     .when(Code::NotFound, "no such command");
 
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
     PathId(id): PathId<ApprovalId>,
-) -> Result<Json<ApprovalView>, Problem> {
+) -> Result<Json<ApprovalDetail>, Problem> {
     let view = app.inboxed(who.tenant(), id).await?.view(app.now());
     Ok(Json(if decides(&app, &who).await? { view } else { view.without_addresses() }))
 }
@@ -193,7 +193,8 @@ pub(crate) async fn withdraw(
     Ok(app.perform(claim.clone(), admission, plan, decided).await)
 }
 
-/// The stored response of a decision. A command that was found to be stale is a refusal.
+/// The stored response of a decision. It has no reason and no e-mail address: a stored response is not erased. A command
+/// that was found to be stale is a refusal.
 fn decided(inboxed: &Inboxed) -> Answer {
     let at = inboxed.decided_at();
     match inboxed.state(at) {
@@ -202,6 +203,6 @@ fn decided(inboxed: &Inboxed) -> Answer {
         | ApprovalState::Approved
         | ApprovalState::Rejected
         | ApprovalState::Withdrawn
-        | ApprovalState::Expired => ok(&inboxed.view(at)),
+        | ApprovalState::Expired => ok(&inboxed.view(at).approval.without_addresses()),
     }
 }

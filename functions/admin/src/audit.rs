@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use ledger_core::keys::attr;
+use ledger_core::memo;
 use ledger_core::sealing::lanes::{Binding, BindingLink, LaneLink};
 use ledger_core::sealing::segment_of;
 use ledger_core::time::UtcDay;
@@ -20,13 +21,12 @@ use utoipa::ToSchema;
 
 /// Attributes that are not shown as details: those with a field of their own, technical ones, and personal ones. Nor are
 /// those outside the seal.
-const NO_DETAIL: [&str; 15] = [
+const NO_DETAIL: [&str; 14] = [
     "actor",
     "attempt",
     "created_at",
     "heard",
     "idempotency_key",
-    "memo",
     "operation",
     "postings",
     "principal",
@@ -61,7 +61,7 @@ pub(crate) struct AuditView {
     /// What the act was done to, for example `customer:<id>`; absent unless the record is an act.
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
-    /// The reason; absent if none is recorded.
+    /// The reason of an act or a step; absent if there is none, or if it was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// The record's other attributes, as text by name.
@@ -216,7 +216,7 @@ impl AuditView {
             principal: None,
             action: item.string("action")?,
             subject: Some(item.string("subject")?),
-            reason: item.opt_string("reason")?,
+            reason: memo::text_of(item)?,
             details: item.opt_map("details")?.map(texts).unwrap_or_default(),
             attempt: None,
             heard: Vec::new(),
@@ -244,7 +244,7 @@ impl AuditView {
             principal: item.opt_string("principal")?,
             action: what.map_or_else(|| operation.to_owned(), |what| format!("{operation}.{what}")),
             subject: None,
-            reason: item.opt_string("why")?.or(item.opt_string("reason")?),
+            reason: item.opt_string("why")?,
             details,
             attempt: item.opt_number("attempt")?.map(str::to_owned),
             heard: heard.collect::<Result<_, _>>()?,

@@ -41,6 +41,16 @@ pub(crate) struct RecoveredOwnerView {
     email: String,
 }
 
+/// A recovery that was cancelled.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CancelledRecoveryView {
+    /// `cancelled`.
+    #[schema(value_type = words::RecoveryStatus)]
+    status: &'static str,
+    /// The time of the request.
+    created_at: String,
+}
+
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/owner-recovery")
     .summary("Returns the last recovery of the tenant's owners.")
     .permission(Permission::StaffRead)
@@ -57,7 +67,7 @@ pub(crate) const CANCEL: Keyed = Endpoint::post("/v1/admin/owner-recovery/cancel
     .about("An owner who is not lost cancels what a person with the ledger's own credentials has requested.")
     .permission(Permission::StaffManage)
     .body::<Empty>()
-    .ok::<RecoveryView>("Cancelled")
+    .ok::<CancelledRecoveryView>("Cancelled")
     .when(Code::WrongState, "it is done or cancelled already")
     .when(Code::NotFound, "none was requested")
     .keyed(Operation::OwnerRecoveryCancel);
@@ -74,7 +84,13 @@ pub(crate) async fn cancel(
         let item = app.dynamo().get(&at).await?.ok_or(PlanError::Missing)?;
         Ok(staff::plan_cancel_recovery(who.tenant(), &Recovery::read(&item)?, &by, &cx)?)
     };
-    Ok(app.perform(claim, admission, plan, |recovery| ok(&RecoveryView::from(recovery))).await)
+    Ok(app.perform(claim, admission, plan, |recovery| ok(&CancelledRecoveryView::from(recovery))).await)
+}
+
+impl From<&Recovery> for CancelledRecoveryView {
+    fn from(recovery: &Recovery) -> Self {
+        Self { status: recovery.state.name(), created_at: recovery.created_at.to_string() }
+    }
 }
 
 impl From<&Recovery> for RecoveryView {

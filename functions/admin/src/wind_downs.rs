@@ -49,8 +49,6 @@ pub(crate) struct WindDownView {
     open: i64,
     /// The staff member who started it.
     requested_by: String,
-    /// The reason.
-    reason: String,
     /// The time of its start.
     created_at: String,
     /// The time at which staff stopped it; absent otherwise.
@@ -59,6 +57,15 @@ pub(crate) struct WindDownView {
     /// The time at which it had seen every account; absent before.
     #[serde(skip_serializing_if = "Option::is_none")]
     finished_at: Option<String>,
+}
+
+/// A job that closes every card and customer, with its reason.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WindDownDetail {
+    #[serde(flatten)]
+    job: WindDownView,
+    /// The reason.
+    reason: String,
 }
 
 /// An account that a job closed or could not close.
@@ -115,15 +122,15 @@ pub(crate) async fn start(
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/wind-downs")
     .summary("Lists the jobs that close every card and customer, newest first.")
     .permission(Permission::CustomersRead)
-    .pages_of::<WindDownView>();
+    .pages_of::<WindDownDetail>();
 
 pub(crate) async fn list(
     State(app): State<App>,
     who: Admin,
     page: request::Page,
-) -> Result<Json<Page<WindDownView>>, Problem> {
+) -> Result<Json<Page<WindDownDetail>>, Problem> {
     let (items, next_cursor) = app.wind_downs(who.tenant(), page).await?;
-    let view = |item: &Item| WindDown::read(item).map(|job| WindDownView::from(&job));
+    let view = |item: &Item| WindDown::read(item).map(|job| WindDownDetail::from(&job));
     Ok(Json(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor }))
 }
 
@@ -131,16 +138,16 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/wind-downs/{wind_down_
     .summary("Returns how far a job is that closes every card and customer.")
     .permission(Permission::CustomersRead)
     .id("wind_down_id", "The job's id.")
-    .ok::<WindDownView>("The job")
+    .ok::<WindDownDetail>("The job")
     .when(Code::NotFound, "no such job");
 
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
     PathId(id): PathId<JobId>,
-) -> Result<Json<WindDownView>, Problem> {
+) -> Result<Json<WindDownDetail>, Problem> {
     let item = app.dynamo().get(&keys::wind_down(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(WindDownView::from(&WindDown::read(&item)?)))
+    Ok(Json(WindDownDetail::from(&WindDown::read(&item)?)))
 }
 
 pub(crate) const ACCOUNTS: Endpoint = Endpoint::get("/v1/admin/wind-downs/{wind_down_id}/accounts")
@@ -203,6 +210,12 @@ pub(crate) async fn stop(
     Ok(app.perform(claim.clone(), admission, plan, |job: &WindDown| ok(&WindDownView::from(job))).await)
 }
 
+impl From<&WindDown> for WindDownDetail {
+    fn from(job: &WindDown) -> Self {
+        Self { job: WindDownView::from(job), reason: job.reason.expose().to_owned() }
+    }
+}
+
 impl From<&WindDown> for WindDownView {
     fn from(job: &WindDown) -> Self {
         Self {
@@ -211,7 +224,6 @@ impl From<&WindDown> for WindDownView {
             closed: job.closed,
             open: job.open,
             requested_by: job.staff.to_string(),
-            reason: job.reason.expose().to_owned(),
             created_at: job.created_at.to_string(),
             stopped_at: job.stopped_at.map(|at| at.to_string()),
             finished_at: job.finished_at.map(|at| at.to_string()),

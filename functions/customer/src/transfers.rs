@@ -48,9 +48,6 @@ pub(crate) struct TransferView {
     asset: String,
     /// The amount that was sent.
     amount: String,
-    /// The sender's memo; absent if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memo: Option<String>,
     /// The time of the transfer.
     created_at: String,
 }
@@ -106,7 +103,6 @@ fn answer(receipt: &TransferReceipt) -> ledger_core::idempotency::Answer {
         to_customer_id: receipt.to.to_string(),
         asset: receipt.amount.asset().to_string(),
         amount: receipt.amount.text(),
-        memo: receipt.memo.as_ref().map(|memo| memo.expose().to_owned()),
         created_at: receipt.created_at.to_string(),
     };
     created(transactions::GET.path(&[&receipt.transaction_id]), &view)

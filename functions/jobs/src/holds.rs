@@ -17,7 +17,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
-use ledger_runtime::views::PaymentDetail;
+use ledger_runtime::views::PaymentStateView;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -79,7 +79,7 @@ async fn expire(app: &App, tenant: &Tenant, listed: &Item) -> Result<bool, Probl
         let wallet = debts.wallet(app, tenant, payment.payer).await?;
         Ok(payments::expire::plan(tenant, (&payment, &wallet), &terms, &cx)?)
     };
-    let render = |payment: &PaymentRecord| ok(&PaymentDetail::from(payment));
+    let render = |payment: &PaymentRecord| ok(&PaymentStateView::from(payment));
     let outcome = app.perform(claim, Admission::Execute, plan, render).await;
     let fresh = !outcome.is_replay();
     if outcome.into_answer()?.status == 200 {

@@ -16,7 +16,7 @@ use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
-use ledger_runtime::views::PaymentDetail;
+use ledger_runtime::views::PaymentStateView;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -50,7 +50,7 @@ pub(crate) const CAPTURE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/cap
     .of_shops()
     .id("id", "The payment's id.")
     .body::<CaptureBody>()
-    .ok::<PaymentDetail>("The payment, captured")
+    .ok::<PaymentStateView>("The payment, captured")
     .problems(&[Code::LegacyRecordUnreadable])
     .when(Code::InvalidRequest, "the request is not valid, or the amount is above the authorized amount")
     .when(
@@ -87,7 +87,7 @@ pub(crate) async fn capture(
         };
         Ok(capture::plan(&capture, &terms, &cx)?)
     };
-    Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentStateView::from(payment))).await)
 }
 
 pub(crate) const VOID: Keyed = Endpoint::post("/v1/merchant/payments/{id}/void")
@@ -97,7 +97,7 @@ pub(crate) const VOID: Keyed = Endpoint::post("/v1/merchant/payments/{id}/void")
     .of_shops()
     .id("id", "The payment's id.")
     .body::<VoidBody>()
-    .ok::<PaymentDetail>("The payment, canceled")
+    .ok::<PaymentStateView>("The payment, canceled")
     .problems(&[Code::LegacyRecordUnreadable])
     .when(Code::WrongState, "the payment is in another state, which `payment_status` names")
     .when(Code::NotFound, "no such payment of this merchant")
@@ -121,7 +121,7 @@ pub(crate) async fn void(
         let void = Void { tenant: who.tenant(), payment: &payment, wallet: &wallet, reason: reason.as_ref() };
         Ok(void::plan(&void, &terms, &cx)?)
     };
-    Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentStateView::from(payment))).await)
 }
 
 /// Reads a payment of the merchant, unless the key has been used. A payment of another merchant, or of a shop that is not

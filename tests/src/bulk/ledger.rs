@@ -352,6 +352,7 @@ impl Ledger {
             resource_id: self.id_of(number + 1),
             audit_id: AuditId::new(self.id_of(number + 2)),
             secret: [7; 16],
+            salt: [7; 16],
         }
     }
 

@@ -406,6 +406,7 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
         postings: vec![moved.clone(), Posting::new(Account::Tenant(TenantAccount::Adjustments), moved.delta.inverse())],
         references: Vec::new(),
         details: ledger_core::dynamo::Item::new(),
+        memo: None,
         terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     });
     Ok(Made::Draft(Draft { entry, items: vec![item] }))

@@ -51,6 +51,8 @@ pub struct ContextJson {
     pub audit_id: String,
     /// 16 bytes, hexadecimal.
     pub secret: String,
+    /// 16 bytes, hexadecimal.
+    pub salt: String,
 }
 
 /// An amount of an asset, signed where it is a change.

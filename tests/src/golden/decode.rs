@@ -331,15 +331,16 @@ pub fn answer(given: &AnswerJson) -> Answer {
 }
 
 fn context(given: &ContextJson, now: Timestamp) -> Context {
-    let bytes: Vec<u8> = (0..given.secret.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&given.secret[at..at + 2], 16).unwrap())
-        .collect();
+    let bytes = |text: &str| -> [u8; 16] {
+        let bytes = (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap());
+        bytes.collect::<Vec<u8>>().try_into().unwrap()
+    };
     Context {
         now,
         transaction_id: TransactionId::parse(&given.transaction_id).unwrap(),
         resource_id: Uuid::parse_str(&given.resource_id).unwrap(),
         audit_id: AuditId::parse(&given.audit_id).unwrap(),
-        secret: bytes.try_into().unwrap(),
+        secret: bytes(&given.secret),
+        salt: bytes(&given.salt),
     }
 }

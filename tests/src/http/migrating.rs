@@ -157,7 +157,7 @@ impl World {
         let (millis, operation) = parsed.expect("an instant and an operation");
         let at = Timestamp::from_millis(millis.parse().expect("an instant"));
         let id = TransactionId::of_step(Uuid::parse_str(&customer.id).expect("an id"), name, at);
-        let kept = legacy.iter().filter(|(name, _)| ["amount", "memo"].contains(&name.as_str()));
+        let kept = legacy.iter().filter(|(name, _)| *name == "amount");
         let kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
         let changes = Item::from([("ECOPAY".to_owned(), legacy["amount"].clone())]);
         let mut attributes = vec![
@@ -168,7 +168,8 @@ impl World {
             ("legacy_sk", s(name)),
             ("legacy", dynamo::Value::M(kept)),
         ];
-        attributes.extend(legacy.get("memo").map(|memo| ("memo", memo.clone())));
+        let memo = |text: &dynamo::Value| dynamo::Value::M(Item::from([("text".to_owned(), text.clone())]));
+        attributes.extend(legacy.get("memo").map(|text| ("_memo", memo(text))));
         self.plant_of(customer, &format!("TXNREF#{id}"), &attributes).await
     }
 

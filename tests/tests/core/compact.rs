@@ -7,6 +7,7 @@ use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::events::Event;
 use ledger_core::journal::{HistoryLine, JournalEntry, compact, expanded};
 use ledger_core::keys::{Key, attr, sk, tenant_of};
+use ledger_core::memo;
 use ledger_core::reconcile::{Limits, of_item};
 use ledger_core::time::Timestamp;
 use ledger_tests::audit;
@@ -102,7 +103,9 @@ fn compact_form_is_at_most_six_tenths_of_the_full_form() {
     let mut sizes = BTreeMap::<(bool, String), (usize, usize)>::new();
     for line in lines() {
         let kept = |mut item: Item| {
-            item.retain(|name, _| ![attr::DUE_PK, attr::DUE_SK, "memo", "legacy_sk"].contains(&name.as_str()));
+            item.retain(|name, _| {
+                ![attr::DUE_PK, attr::DUE_SK, memo::HASH, memo::MEMO, "legacy_sk"].contains(&name.as_str())
+            });
             rules::item_bytes(&wire::item_to_json(&item))
         };
         let sum = sizes.entry((line.is_entry(), line.full.text("operation").unwrap().to_owned())).or_default();

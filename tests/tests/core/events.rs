@@ -9,6 +9,7 @@ use ledger_core::events::{
 use ledger_core::ids::{AuditId, CustomerId, MerchantId, RunId, Tenant};
 use ledger_core::keys::{Key, attr, sk};
 use ledger_core::lease::Holder;
+use ledger_core::memo;
 use ledger_core::notices::{Contact, ContactFields, Notice, NoticeSubject};
 use ledger_core::personal::Masked;
 use ledger_core::reconcile::BreakKind;
@@ -115,8 +116,13 @@ fn event_of_every_golden_entry_matches_the_schema() {
         let mut event = event;
         event["data"]["postings"] = json!([]);
         event["subject"] = json!(null);
-        for name in ["memo", "actor", "principal", "requested_by", "idempotency_key"] {
-            let Some(Value::S(text)) = item.get(name) else { continue };
+        let memo = memo::text_of(&item).unwrap();
+        let texts = ["actor", "principal", "requested_by", "idempotency_key"].map(|name| (name, item.get(name)));
+        let texts = texts.into_iter().filter_map(|(name, value)| {
+            let Some(Value::S(text)) = value else { return None };
+            Some((name, text.clone()))
+        });
+        for (name, text) in texts.chain(memo.map(|text| ("memo", text))) {
             assert!(!event.to_string().contains(&format!("\"{text}\"")), "{id} publishes its {name}");
         }
     }

@@ -2,6 +2,7 @@
 
 use ledger_core::dynamo::Item;
 use ledger_core::keys::{Key, attr, tenant_of};
+use ledger_core::memo;
 use ledger_tests::golden::vector;
 use ledger_tests::wire;
 use serde_json::Value as Json;
@@ -13,15 +14,17 @@ enum Of {
     Any,
     Records,
     Entries,
+    Texts,
 }
 
 /// The attributes outside the seal.
-const OUTSIDE: [(&str, Of); 5] = [
+const OUTSIDE: [(&str, Of); 6] = [
     (attr::DUE_PK, Of::Any),
     (attr::DUE_SK, Of::Any),
     ("_sealed", Of::Records),
     ("_credited_at", Of::Entries),
     ("_period", Of::Entries),
+    (memo::MEMO, Of::Texts),
 ];
 
 fn is_outside(name: &str) -> bool {
@@ -41,6 +44,7 @@ fn is_allowed(name: &str, key: &Key) -> bool {
                 Of::Any => true,
                 Of::Records => key.recorded().is_some(),
                 Of::Entries => key.entry().is_some(),
+                Of::Texts => key.recorded().is_some() || key.sk().starts_with("TXNREF#"),
             }
     })
 }

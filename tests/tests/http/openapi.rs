@@ -96,6 +96,50 @@ fn every_operation_states_its_refusals() {
     }
 }
 
+/// The names of the fields of a schema, and of those within it.
+fn fields(document: &Value, schema: &Value, found: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(to) = members.get("$ref").and_then(Value::as_str) {
+                fields(document, document.pointer(to.trim_start_matches('#')).expect("a schema"), found);
+            }
+            let own = members.get("properties").and_then(Value::as_object);
+            found.extend(own.into_iter().flat_map(|own| own.keys().cloned()));
+            members.values().for_each(|inner| fields(document, inner, found));
+        }
+        Value::Array(all) => all.iter().for_each(|inner| fields(document, inner, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The response to a keyed operation is stored, and is not erased.
+#[test]
+fn stored_response_has_no_text_that_a_person_typed_and_no_address() {
+    let document = document();
+    let fields_of = |operation: &Value, status: &str| {
+        let mut found = BTreeSet::new();
+        let content = &response(&document, operation, status)["content"]["application/json"];
+        fields(&document, &content["schema"], &mut found);
+        found
+    };
+    let (mut stored, mut shown) = (0, BTreeSet::new());
+    for (method, path, operation) in operations(&document) {
+        for status in operation["responses"].as_object().unwrap().keys().filter(|status| status.starts_with('2')) {
+            let typed: BTreeSet<String> = fields_of(operation, status)
+                .into_iter()
+                .filter(|name| ["memo", "reason", "note", "email", "phone"].contains(&name.as_str()))
+                .collect();
+            if operation.get("x-operation").is_some() {
+                assert!(typed.is_empty(), "{method} {path} {status}: {typed:?}");
+                stored += 1;
+            } else {
+                shown.extend(typed);
+            }
+        }
+    }
+    assert!(stored > 60 && shown.contains("memo") && shown.contains("reason"), "{stored} {shown:?}");
+}
+
 /// Each keyed operation has an endpoint in the tests, by which its promises are tested.
 #[test]
 fn every_keyed_operation_is_tested() {

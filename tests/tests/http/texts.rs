@@ -61,7 +61,9 @@ async fn text_is_stored_composed_and_bound_to_its_key_as_sent() {
     let body = json!({"merchant_id": shop.id, "amount": "100", "memo": "\u{304b}\u{3099}"});
     let call = Call::post("/v1/me/payments", &customer.who, &body).key(new_key());
     let first = world.api.send(&call).await.good();
-    assert_eq!(first.json()["memo"], "\u{304c}");
+    let path = format!("/v1/merchant/payments/{}", first.text("/payment_id"));
+    let shown = world.api.send(&Call::get(&path, &shop.who)).await.good().json();
+    assert_eq!((&shown["memo"], &first.json()["memo"]), (&json!("\u{304c}"), &json!(null)));
     let again = world.api.send(&call).await;
     assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
     let composed = call.field("memo", "\u{304c}");

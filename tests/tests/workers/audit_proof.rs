@@ -18,9 +18,9 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const VERIFIER: &str = "../samples/audit/verify_proof.py";
 
 /// A tenant whose entries are sealed, and a clock that is set ahead for bindings.
-struct Proven {
+pub(crate) struct Proven {
     host: Arc<Host>,
-    world: World,
+    pub(crate) world: World,
     clock: TestClock,
     file: PathBuf,
 }
@@ -32,14 +32,14 @@ impl Drop for Proven {
 }
 
 impl Proven {
-    async fn new(tenant: &str) -> Self {
+    pub(crate) async fn new(tenant: &str) -> Self {
         let host = Host::fresh();
         let world = World::with_terms(Arc::clone(&host), tenant, |_| {}).await;
         let file = std::env::temp_dir().join(format!("ledger-proof-{}.json", new_id()));
         Self { host, world, clock: TestClock::default(), file }
     }
 
-    async fn pay(&self, payments: usize) {
+    pub(crate) async fn pay(&self, payments: usize) {
         let (merchant, customer) = join(self.world.merchant(), self.world.customer_with("1000")).await;
         for _ in 0..payments {
             let _ = self.world.api.settle(&customer.pays(&merchant, "10")).await.good();
@@ -47,7 +47,7 @@ impl Proven {
     }
 
     /// Seals what is due so long after now.
-    async fn seal(&self, later: Duration) {
+    pub(crate) async fn seal(&self, later: Duration) {
         let stack = self.host.stack();
         let (_, app, _) = clients((stack.dynamodb_url(), stack.table()), stack.stripe(), self.clock.clock()).await;
         self.clock.ahead(later);
@@ -55,7 +55,7 @@ impl Proven {
     }
 
     /// The hashes of the bindings, in their order.
-    async fn heads(&self) -> Vec<String> {
+    pub(crate) async fn heads(&self) -> Vec<String> {
         let books = self.world.books().await;
         let hash = |(_, _, row): (&str, &str, &ledger_core::dynamo::Item)| match &row["hash"] {
             ledger_core::dynamo::Value::B(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
@@ -65,7 +65,7 @@ impl Proven {
     }
 
     /// The customers' entries, as the command takes them; those that are sealed first.
-    async fn entries(&self) -> Vec<String> {
+    pub(crate) async fn entries(&self) -> Vec<String> {
         let books = self.world.books().await;
         let customers = format!("{}#customer#", self.world.tenant);
         let mut entries: Vec<(bool, String)> = books
@@ -79,7 +79,7 @@ impl Proven {
         entries.into_iter().map(|(_, entry)| entry).collect()
     }
 
-    async fn prove(&self, entry: &str, head: &str) -> Result<String, String> {
+    pub(crate) async fn prove(&self, entry: &str, head: &str) -> Result<String, String> {
         let stack = self.host.stack();
         let place =
             Place::Table { name: stack.table().to_owned(), endpoint_url: Some(stack.dynamodb_url().to_owned()) };
@@ -89,7 +89,7 @@ impl Proven {
     }
 
     /// Whether the command and the program both find that a proof leads to a head. They never differ.
-    fn is_proven(&self, proof: &str, head: &str) -> bool {
+    pub(crate) fn is_proven(&self, proof: &str, head: &str) -> bool {
         std::fs::write(&self.file, proof).expect("a file");
         let check = CheckCommand { proof: self.file.clone(), head: head.to_owned() };
         let by_command = audit_command::check(&check).is_ok_and(|(_, proven)| proven);

@@ -191,7 +191,7 @@ async fn planted_edits_and_deletions_are_found() {
     for (row, attribute, value) in [
         (first("TXN#"), "actor", s("staff:somebody")),
         (first("TXN#"), "postings", dynamo::Value::L(Vec::new())),
-        (first("AUDIT#"), "reason", s("another")),
+        (first("AUDIT#"), "memo_hash", dynamo::Value::B(vec![4])),
         (first("AUDIT#"), "more", null()),
         (first("TRAIL#"), "created_at", s("2026-11-21T03:00:00.000Z")),
         (first("TRAIL#"), "_sealed", s("L0/9")),

@@ -13,6 +13,7 @@ mod costs;
 mod counters;
 mod crediting_by_seal;
 mod deposits;
+mod erased_texts;
 mod figures;
 mod files;
 mod idle;

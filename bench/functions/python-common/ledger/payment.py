@@ -5,6 +5,7 @@ with points, the payment that the measurements make: no regional currency, no le
 rate.
 """
 
+import hashlib
 import os
 import re
 import uuid
@@ -63,6 +64,7 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
     rate = Decimal(terms["co2_rate"]["N"])
     co2 = {"N": text_of(total * rate)}
     memo = {} if request["memo"] is None else {"memo": {"S": request["memo"]}}
+    sealed_memo = {} if request["memo"] is None else memo_of_entry(request["memo"])
 
     postings = []
     for asset, part in paid.items():
@@ -118,7 +120,7 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         "cr": {"N": text_of(rate)},
         "cs": terms["co2_source"],
         "cv": terms["co2_version"],
-        **memo,
+        **sealed_memo,
         "credited_by": {"S": "seal"},
         "_due_pk": {"S": f"{tenant}#due#publish#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
         "_due_sk": {"S": transaction_id},
@@ -137,8 +139,6 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
     if earned:
         view["points_earned"] = text_of(earned)
     view["co2_kg"] = co2["N"]
-    if request["memo"] is not None:
-        view["memo"] = request["memo"]
     view["created_at"] = at
     answer = {
         "status": 201,
@@ -147,6 +147,15 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         "body": compact(view),
     }
     return {"items": items, "answer": answer, "transaction_id": transaction_id}
+
+
+def memo_of_entry(text: str) -> dict:
+    """The text and the hash that a seal covers (docs/architecture/typed-text.md)."""
+    salt = os.urandom(16)
+    return {
+        "memo_hash": {"B": hashlib.sha256(salt + text.encode()).digest()},
+        "_memo": {"M": {"text": {"S": text}, "salt": {"B": salt}}},
+    }
 
 
 def posting(account: str, asset: str, delta: Decimal) -> str:

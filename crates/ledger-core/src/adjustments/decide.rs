@@ -110,6 +110,7 @@ pub fn plan(
             ],
             references: Vec::new(),
             details,
+            memo: None,
             terms: terms.of_entry(),
         });
     }

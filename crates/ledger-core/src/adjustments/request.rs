@@ -52,7 +52,7 @@ pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustm
         finding: finding.clone(),
     };
     let mut item = adjustment.item();
-    item.extend(crate::plan::memo_details(Some(note)));
+    item.extend(crate::plan::memo_attribute(Some(note)));
     let act = Act::new(Actor::Staff(*staff), Operation::AdjustmentRequest, account)
         .because(Some(note))
         .with("adjustment_id", adjustment.id)

@@ -47,6 +47,7 @@ fn cx() -> Context {
         resource_id: Uuid::from_u128(12),
         audit_id: AuditId::new(Uuid::from_u128(13)),
         secret: [0; 16],
+        salt: [0; 16],
     }
 }
 

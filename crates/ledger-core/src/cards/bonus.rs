@@ -250,6 +250,7 @@ pub fn plan(
         .into_iter()
         .chain(to.detail())
         .collect(),
+        memo: None,
         terms: terms.of_entry(),
     };
     let receipt = BonusReceipt { transaction_id: cx.transaction_id };

@@ -131,6 +131,7 @@ pub fn plan(
             postings: vec![Posting::new(from, amount.debit()), Posting::new(to, amount.credit())],
             references: vec![Reference { partition: Partition::card(tenant, of.by), changes: vec![amount.credit()] }],
             details: Item::from([(REPLACED_BY.to_owned(), Value::s(of.by))]),
+            memo: None,
             terms: terms.of_entry(),
         }
     });

@@ -210,6 +210,7 @@ fn undo(
         postings,
         references: vec![Reference { partition: command.terminal.clone(), changes }],
         details,
+        memo: None,
         terms: terms.of_entry(),
     };
     card.or_unclaimed(command.tenant, Draft { entry: Some(entry), items }, cx.now)

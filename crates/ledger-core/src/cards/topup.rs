@@ -105,6 +105,7 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
         postings,
         references: vec![Reference { partition, changes: vec![charge.credit()] }],
         details,
+        memo: None,
         terms: terms.of_entry(),
     };
     let receipt = CardTopupReceipt {

@@ -168,6 +168,7 @@ pub(crate) fn planned(
         postings: unclaimed::clearing(account, &rest),
         references: Vec::new(),
         details: Item::new(),
+        memo: None,
         terms: terms.of_entry(),
     });
     let transaction_id = entry.as_ref().map(|entry| entry.id);

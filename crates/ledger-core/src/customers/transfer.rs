@@ -39,8 +39,6 @@ pub struct TransferReceipt {
     pub amount: Amount,
     /// When it was created.
     pub created_at: Timestamp,
-    /// The sender's memo.
-    pub memo: Option<FreeText>,
 }
 
 /// Builds the transfer's transaction: both balances, journal entry, the recipient's reference.
@@ -68,22 +66,17 @@ pub fn plan(command: &Transfer, terms: &TenantTerms, cx: &Context) -> Result<Pla
     let debit = forms::debit(tenant, Role::Payer, payer, amount, cx.now);
     let mut items = Vec::from_iter(debit.map(|debit| uses.count(debit, amount)).transpose()?);
     items.push(incoming);
-    let mut details = crate::plan::memo_details(memo.as_ref());
-    details.extend(uses.counted());
+    let details = uses.counted().into_iter().collect();
     let entry = Entry {
         id: cx.transaction_id,
         home: payer,
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: vec![Reference { partition: Partition::customer(tenant, *to), changes: vec![amount.credit()] }],
         details,
+        memo: cx.memo(memo.as_ref()),
         terms: terms.of_entry(),
     };
-    let receipt = TransferReceipt {
-        transaction_id: cx.transaction_id,
-        to: *to,
-        amount: amount.clone(),
-        created_at: cx.now,
-        memo: memo.clone(),
-    };
+    let receipt =
+        TransferReceipt { transaction_id: cx.transaction_id, to: *to, amount: amount.clone(), created_at: cx.now };
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
 }

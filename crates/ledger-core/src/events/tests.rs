@@ -2,6 +2,8 @@ use super::*;
 use crate::dynamo::{AttributeKind, ItemError, Value as V};
 use crate::ids::CustomerId;
 use crate::keys::{Partition, Shards};
+use crate::memo::Memo;
+use crate::personal::FreeText;
 use crate::transaction::RenderedAction;
 use serde_json::Value as Json;
 
@@ -37,7 +39,6 @@ fn entry() -> Item {
         ("created_at", "2026-11-21T03:00:00.000Z".to_owned()),
         ("payment_id", "019aa000-0000-7000-8000-000000000081".to_owned()),
         ("merchant_id", MERCHANT.to_owned()),
-        ("memo", "for Hanako, 090-1234-5678".to_owned()),
         ("psp_id", "pi_123".to_owned()),
         ("requested_by", "019a0000-0000-7000-8000-000000000052".to_owned()),
         ("_due_pk", "demo#due#publish#1".to_owned()),
@@ -45,6 +46,7 @@ fn entry() -> Item {
     ];
     let mut item: Item = texts.into_iter().map(|(name, text)| (name.to_owned(), V::S(text))).collect();
     item.insert("postings".to_owned(), V::L(postings));
+    item.extend(Memo::new(&FreeText::parse("for Hanako, 090-1234-5678", 140).unwrap(), [7; 16]).attributes());
     item
 }
 

@@ -3,6 +3,7 @@
 use crate::account::{Account, Posting, TenantAccount};
 use crate::asset_budgets;
 use crate::audit::Act;
+use crate::dynamo::Item;
 use crate::forms;
 use crate::ids::{Actor, CustomerId, Tenant, TransactionId};
 use crate::money::{Amount, Asset};
@@ -91,7 +92,8 @@ pub fn plan(command: &Grant, terms: &TenantTerms, cx: &Context) -> Result<Planne
             Posting::new(account, amount.credit()),
         ],
         references: Vec::new(),
-        details: crate::plan::memo_details(Some(reason)),
+        details: Item::new(),
+        memo: cx.memo(Some(reason)),
         terms: terms.of_entry(),
     };
     let receipt = GrantReceipt {

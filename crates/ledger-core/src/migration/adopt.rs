@@ -120,6 +120,7 @@ fn actions(
             postings,
             references: Vec::new(),
             details: Item::new(),
+            memo: None,
             terms: migration.entries,
         };
         let step = step(customer_ref, before(now));

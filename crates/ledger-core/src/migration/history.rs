@@ -12,6 +12,7 @@ use crate::ids::TransactionId;
 use crate::journal::CREDITED_BY;
 use crate::journal::{HistoryLine, expand_under};
 use crate::keys::{Key, attr, sk};
+use crate::memo;
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{Action, Role, TransactItem, changes};
@@ -79,13 +80,16 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
         ("changes".to_owned(), changes(&moved(item))),
         (LEGACY_SK.to_owned(), Value::s(legacy_sk)),
     ]);
-    for kept in ["memo", "merchant_id", "payment_id", "topup_id"] {
+    made.extend(legacy_text(item, "memo").map(memo::of_legacy));
+    for kept in ["merchant_id", "payment_id", "topup_id"] {
         if let Some(text) = legacy_text(item, kept) {
             made.insert(kept.to_owned(), Value::s(text));
         }
     }
     let ours = [attr::PK, attr::SK, attr::TX, attr::OF];
-    let rest = item.iter().filter(|(name, _)| !ours.contains(&name.as_str()));
+    // The memo is in one place, so that it can be erased.
+    let is_memo = |name: &str| name == "memo" && legacy_text(item, name).is_some();
+    let rest = item.iter().filter(|(name, _)| !ours.contains(&name.as_str()) && !is_memo(name));
     made.insert("legacy".to_owned(), Value::M(rest.map(|(name, value)| (name.clone(), value.clone())).collect()));
     Some((reference, made))
 }
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn legacy_item_makes_one_reference_that_keeps_all_attributes() {
+    fn legacy_item_makes_one_reference_that_keeps_all_attributes_and_its_memo_once() {
         let mut legacy = item(ID, "history#1700000000000#pay#2", &[("memo", "tea"), ("transaction_id", "A-17")]);
         legacy.insert("amount".to_owned(), Value::int(-500));
         let (key, made) = reference(&legacy).unwrap();
@@ -238,7 +242,7 @@ mod tests {
         assert_eq!(key.sk(), format!("TXNREF#{}", line.id));
         // The legacy system may have ids of any form.
         let kept = made.map("legacy").unwrap();
-        assert_eq!(kept["transaction_id"], Value::s("A-17"));
+        assert_eq!((&kept["transaction_id"], kept.get("memo")), (&Value::s("A-17"), None));
         assert!(is_of_legacy(&made) && reference_keys(&legacy) == [key] && refers_to(&made, &legacy));
         let uuid = item(ID, "history#1700000000000#pay", &[("transaction_id", OTHER)]);
         assert!(reference(&uuid).is_some());

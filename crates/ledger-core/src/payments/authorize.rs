@@ -6,7 +6,7 @@ use super::hold;
 use super::payment::{Parts, PaymentReceipt};
 use super::record::{self, PaymentRecord};
 use crate::account::{Account, Posting};
-use crate::dynamo::Value;
+use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{PaymentId, ShopId, Tenant};
 use crate::journal::PAYMENT_STATUS;
@@ -14,7 +14,7 @@ use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Asset, Balance, Co2Kg, Rate};
 use crate::payment_state::{Move, PaymentState};
 use crate::personal::FreeText;
-use crate::plan::{Context, PlanRefusal, memo_details};
+use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, TenantTerms};
 use crate::transaction::{Draft, Entry, Planned, Role, TransactItem};
 use crate::{forms, keys};
@@ -123,10 +123,11 @@ impl Authorization<'_> {
         ));
         let expires_at = cx.now.plus(terms.hold_for());
         items.push(hold::open(tenant, payment, expires_at, terms.due_shards));
-        let mut details = memo_details(self.memo);
-        details.insert("payment_id".to_owned(), Value::s(payment.id));
-        details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
-        details.insert(PAYMENT_STATUS.to_owned(), Value::s(payment.state));
+        let mut details = Item::from([
+            ("payment_id".to_owned(), Value::s(payment.id)),
+            ("merchant_id".to_owned(), Value::s(payment.merchant)),
+            (PAYMENT_STATUS.to_owned(), Value::s(payment.state)),
+        ]);
         details.extend(uses.counted());
         let entry = Entry {
             id: cx.transaction_id,
@@ -134,6 +135,7 @@ impl Authorization<'_> {
             postings,
             references: Vec::new(),
             details,
+            memo: cx.memo(self.memo),
             terms: terms.of_entry(),
         };
         let receipt = PaymentReceipt {
@@ -146,7 +148,6 @@ impl Authorization<'_> {
             points_earned: None,
             co2: payment.co2,
             created_at: cx.now,
-            memo: self.memo.cloned(),
         };
         Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
     }

@@ -16,6 +16,7 @@ use crate::forms;
 use crate::ids::Tenant;
 use crate::journal::PAYMENT_STATUS;
 use crate::keys::{self, attr};
+use crate::memo::Memo;
 use crate::money::{Amount, Asset, AssetSpec};
 use crate::payment_state::Move;
 use crate::plan::{Context, PlanRefusal};
@@ -82,6 +83,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
         postings: postings(command.wallet, &after)?,
         references: Vec::new(),
         details,
+        memo: after.memo.as_ref().map(|memo| Memo::of_record(memo, cx.salt)),
         terms: terms.of_entry(),
     };
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt: after })

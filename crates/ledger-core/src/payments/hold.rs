@@ -12,7 +12,7 @@ use crate::keys::{self, Shards, Work, attr};
 use crate::money::Asset;
 use crate::payment_state::{Move, PaymentState};
 use crate::personal::FreeText;
-use crate::plan::{Context, PlanRefusal, memo_details};
+use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
@@ -113,16 +113,18 @@ impl Release<'_> {
         clauses.extend(self.guards);
         items.push(TransactItem::update(Role::Payment, keys::payment(self.tenant, payment.id), update, clauses));
         items.push(close(self.tenant, payment, state, cx.now));
-        let mut details = memo_details(self.reason);
-        details.insert("payment_id".to_owned(), Value::s(payment.id));
-        details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
-        details.insert(PAYMENT_STATUS.to_owned(), Value::s(state));
+        let details = Item::from([
+            ("payment_id".to_owned(), Value::s(payment.id)),
+            ("merchant_id".to_owned(), Value::s(payment.merchant)),
+            (PAYMENT_STATUS.to_owned(), Value::s(state)),
+        ]);
         let entry = Entry {
             id: cx.transaction_id,
             home: payment.payer,
             postings,
             references: Vec::new(),
             details,
+            memo: cx.memo(self.reason),
             terms: terms.of_entry(),
         };
         let receipt = PaymentRecord { state, ..payment.clone() };

@@ -61,8 +61,6 @@ pub struct PaymentReceipt {
     pub co2: Co2Kg,
     /// When it was made.
     pub created_at: Timestamp,
-    /// The memo.
-    pub memo: Option<FreeText>,
 }
 
 /// What a payer earns by a payment.
@@ -260,6 +258,7 @@ impl Payment<'_> {
             postings,
             references: self.references.clone(),
             details,
+            memo: cx.memo(self.memo),
             terms: self.terms.of_entry(),
         };
         let receipt = PaymentReceipt {
@@ -272,7 +271,6 @@ impl Payment<'_> {
             points_earned: earned.cloned(),
             co2: record.co2,
             created_at: cx.now,
-            memo: self.memo.cloned(),
         };
         Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
     }
@@ -316,9 +314,6 @@ pub(crate) fn details(record: &PaymentRecord, co2_source: &str, co2_version: &st
         details.insert("co2_rate".to_owned(), Value::N(record.co2_rate.text()));
         details.insert("co2_source".to_owned(), Value::s(co2_source));
         details.insert("co2_version".to_owned(), Value::s(co2_version));
-    }
-    if let Some(memo) = &record.memo {
-        details.insert("memo".to_owned(), Value::s(memo));
     }
     details
 }

@@ -173,8 +173,7 @@ pub(super) fn plan_return(
         None => crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))?.into_values().collect(),
     };
     let references = command.reference.clone().map(|partition| Reference { partition, changes }).into_iter();
-    let mut details = crate::plan::memo_details(command.reason);
-    details.insert("payment_id".to_owned(), Value::s(payment.id));
+    let mut details = Item::from([("payment_id".to_owned(), Value::s(payment.id))]);
     match reversed {
         Some(charge) => details.extend(charge.details()),
         None => details.extend([("refund_id".to_owned(), Value::s(receipt.refund_id))]),
@@ -189,6 +188,7 @@ pub(super) fn plan_return(
         postings,
         references: references.collect(),
         details,
+        memo: cx.memo(command.reason),
         terms: terms.of_entry(),
     };
     let draft = to.or_unclaimed(command.tenant, Draft { entry: Some(entry), items }, cx.now)?;

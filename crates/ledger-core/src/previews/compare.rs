@@ -293,6 +293,7 @@ fn planned(
         resource_id: PaymentId::new(past.id).uuid(),
         audit_id: AuditId::new(past.id),
         secret: [0; 16],
+        salt: [0; 16],
     };
     let (payer, merchant, parts, memo, with) = (past.payer, &merchant, &parts, None, Vec::new());
     let shop = None;

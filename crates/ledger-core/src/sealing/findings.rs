@@ -11,6 +11,8 @@ pub(super) const GAPS_MAX: usize = 1000;
 pub enum Fault {
     /// The item is not as it was when it was sealed.
     Edited,
+    /// The text that a person typed is not the one whose hash was sealed. An erased text is no fault.
+    OtherMemo,
     /// The item was sealed, or must have existed, and is missing.
     Missing,
     /// The item does not follow the segment that it names.
@@ -51,6 +53,7 @@ impl Fault {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Edited => "edited",
+            Self::OtherMemo => "other_memo",
             Self::Missing => "missing",
             Self::BrokenLink => "broken_link",
             Self::Unsealed => "unsealed",

@@ -30,6 +30,7 @@ fn cx(now: &str) -> Context {
         resource_id: Uuid::from_u128(2),
         audit_id: AuditId::new(Uuid::from_u128(3)),
         secret: [0; 16],
+        salt: [0; 16],
     }
 }
 

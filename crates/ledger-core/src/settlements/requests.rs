@@ -139,7 +139,7 @@ pub fn plan_request(
         ("state".to_owned(), Value::s(&request.state)),
         (attr::CREATED_AT.to_owned(), Value::s(request.created_at)),
     ]);
-    item.extend(crate::plan::memo_details(Some(note)));
+    item.extend(crate::plan::memo_attribute(Some(note)));
     let key = kind.key(tenant, request.merchant, request.id);
     let act = request.act(Actor::Staff(staff), kind.request()).because(Some(note));
     let items = vec![TransactItem::put_new(Role::Resend, key, item, Failure::AlreadyExists), act.record(tenant, cx)];

@@ -287,6 +287,7 @@ pub(super) fn entry(settlement: &Settlement, what: &str, postings: Vec<Posting>)
             ("settlement_id".to_owned(), Value::s(settlement.id)),
             ("merchant_id".to_owned(), Value::s(settlement.merchant)),
         ]),
+        memo: None,
         terms: settlement.of_entry(),
     }
 }

@@ -21,6 +21,7 @@ fn cx() -> Context {
         resource_id: Uuid::from_u128(2),
         audit_id: AuditId::new(Uuid::from_u128(3)),
         secret: [0; 16],
+        salt: [0; 16],
     }
 }
 

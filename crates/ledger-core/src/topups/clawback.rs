@@ -404,6 +404,7 @@ fn entry(view: &View<'_>, moved: &Moved<'_>, state: ClawbackState, postings: Vec
         postings,
         references: Vec::new(),
         details: Item::from([("topup_id".to_owned(), Value::s(view.topup.id)), ("psp_id".to_owned(), Value::s(id))]),
+        memo: None,
         terms: EntryTerms { version: view.terms_version, ..view.topup.of_entry() },
     }
 }

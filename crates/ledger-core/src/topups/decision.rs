@@ -155,7 +155,7 @@ pub fn plan_request(
     ]);
     item.extend(decision.refund.map(|refund| ("refund_id".to_owned(), Value::s(refund))));
     item.extend(decision.object.as_ref().map(|object| ("object".to_owned(), Value::s(object))));
-    item.extend(crate::plan::memo_details(Some(note)));
+    item.extend(crate::plan::memo_attribute(Some(note)));
     let act = decision.act(staff, Operation::TopupDecisionRequest, topup.wallet()).because(Some(note));
     let key = keys::topup_decision(tenant, topup.id, decision.id);
     let items = vec![TransactItem::put_new(Role::Decision, key, item, Failure::AlreadyExists), act.record(tenant, cx)];

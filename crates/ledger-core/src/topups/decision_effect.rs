@@ -319,6 +319,7 @@ fn decided_entry(
         postings,
         references: Vec::new(),
         details,
+        memo: None,
         terms: view.topup.of_entry(),
     }
 }

@@ -14,7 +14,7 @@ use crate::ids::{Actor, RefundId};
 use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, Balance};
 use crate::personal::FreeText;
-use crate::plan::{Context, PlanRefusal, memo_details};
+use crate::plan::{Context, PlanRefusal, memo_attribute};
 use crate::psp::{PspRequest, PspTerms};
 use crate::terms::TenantTerms;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
@@ -84,7 +84,7 @@ pub fn plan(
         terms_version: terms.version,
     };
     let mut record = refund.item(claim);
-    record.extend(memo_details(Some(command.reason)));
+    record.extend(memo_attribute(Some(command.reason)));
     let act = Act::new(command.actor, claim.operation, topup.wallet())
         .because(Some(command.reason))
         .with("topup_id", topup.id)
@@ -103,6 +103,7 @@ pub fn plan(
         postings: refund.held().into_iter().flat_map(|held| hold_postings(topup, held)).collect(),
         references: Vec::new(),
         details: details(topup, &refund),
+        memo: None,
         terms: terms.of_entry(),
     };
     Ok(PlannedCall {

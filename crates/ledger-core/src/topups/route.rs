@@ -233,6 +233,7 @@ pub(super) fn credit(topup: &TopupRecord, intent: &PspId) -> Entry {
         postings,
         references: Vec::new(),
         details: Item::from([("topup_id".to_owned(), Value::s(topup.id)), ("psp_id".to_owned(), Value::s(intent))]),
+        memo: None,
         terms: topup.of_entry(),
     }
 }
@@ -365,6 +366,7 @@ pub(super) fn entry(topup: &TopupRecord, refund: &TopupRefund, step: RefundStep,
         postings,
         references: Vec::new(),
         details: refund::details(topup, refund),
+        memo: None,
         terms: EntryTerms { version: refund.terms_version, ..topup.of_entry() },
     }
 }

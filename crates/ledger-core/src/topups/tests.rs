@@ -84,6 +84,7 @@ fn cx(resource: u128) -> Context {
         resource_id: Uuid::from_u128(resource),
         audit_id: AuditId::new(Uuid::from_u128(2)),
         secret: [0; 16],
+        salt: [0; 16],
     }
 }
 

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::journal::{CREDITED_BY, OF_THE_ENTRY_ALONE, compact, credited_by};
 use crate::keys::{self, Key, Partition, Work, attr};
+use crate::memo::{self, Memo};
 use crate::money::Delta;
 use crate::operation::Operation;
 use crate::time::Timestamp;
@@ -22,8 +23,10 @@ pub struct Entry {
     pub postings: Vec<Posting>,
     /// References for the histories of other parties.
     pub references: Vec<Reference>,
-    /// Further attributes: ids of the payment or refund, the memo, rates.
+    /// Further attributes: ids of the payment or refund, rates. No text that a person typed.
     pub details: Item,
+    /// The text that a person typed, for this entry and its references.
+    pub memo: Option<Memo>,
     /// What it takes from the terms that it is planned under.
     pub terms: EntryTerms,
 }
@@ -75,6 +78,9 @@ impl Entry {
     /// [`BuildError`] if `home` has no partition, or the stored form cannot say a value.
     pub(crate) fn items(&self, from: &Provenance) -> Result<Vec<TransactItem>, BuildError> {
         let home = Partition::account(&from.tenant, self.home).ok_or(BuildError::NoHome)?;
+        if [memo::HASH, memo::MEMO].iter().any(|name| self.details.contains_key(*name)) {
+            return Err(BuildError::EntryForm(Role::Journal));
+        }
         let mut entry = self.common(from);
         entry.extend(self.details.clone());
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
@@ -114,6 +120,7 @@ impl Entry {
             (attr::CREATED_AT.to_owned(), Value::s(from.now)),
         ]);
         item.extend(self.terms.version.attribute());
+        item.extend(self.memo.iter().flat_map(Memo::attributes));
         item
     }
 }

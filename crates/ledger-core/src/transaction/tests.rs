@@ -66,6 +66,7 @@ fn entry(postings: Vec<Posting>) -> Entry {
         postings,
         references: Vec::new(),
         details: Item::new(),
+        memo: None,
         terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     }
 }
@@ -148,9 +149,11 @@ fn entry_without_postings_or_home_is_rejected() {
 
 #[test]
 fn entry_with_a_name_of_the_stored_form_is_rejected() {
-    let details = Item::from([("po".to_owned(), Value::s("x"))]);
-    let of_form = Entry { details, ..entry(postings()) };
-    assert_eq!(assemble(Some(of_form), vec![debit("100")]), Err(BuildError::EntryForm(Role::Journal)));
+    for name in ["po", "memo_hash", "_memo"] {
+        let details = Item::from([(name.to_owned(), Value::s("x"))]);
+        let of_form = Entry { details, ..entry(postings()) };
+        assert_eq!(assemble(Some(of_form), vec![debit("100")]), Err(BuildError::EntryForm(Role::Journal)), "{name}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::cursor::Cursor;
 use crate::problem::Problem;
 use crate::request::Listing;
-use crate::views::{ApprovalView, Page};
+use crate::views::{ApprovalDetail, Page};
 use futures::future::try_join;
 use ledger_core::approvals::{APPROVAL_LIFETIME, Approval, ApprovalState, RecordedRequest, RequestSummary};
 use ledger_core::dynamo::{Item, ItemError};
@@ -38,10 +38,10 @@ impl Inboxed {
 
     /// What the operator API shows.
     #[must_use]
-    pub fn view(&self, now: Timestamp) -> ApprovalView {
+    pub fn view(&self, now: Timestamp) -> ApprovalDetail {
         match self {
-            Self::Command(approval) => ApprovalView::at(approval, now),
-            Self::Request(request) => ApprovalView::of_request(request, now),
+            Self::Command(approval) => ApprovalDetail::at(approval, now),
+            Self::Request(request) => ApprovalDetail::of_request(request, now),
         }
     }
 
@@ -79,7 +79,7 @@ impl App {
         tenant: &Tenant,
         (state, command): (Option<ApprovalState>, Option<Operation>),
         listing: Listing,
-    ) -> Result<Page<ApprovalView>, Problem> {
+    ) -> Result<Page<ApprovalDetail>, Problem> {
         let now = self.now();
         let (page, mut after) = (listing.page, listing.after().map(ApprovalId::new));
         // Older ones have expired.
@@ -103,7 +103,9 @@ impl App {
                 after = Some(id);
                 if state.is_none_or(|state| found.state(now) == state) {
                     let view = found.view(now);
-                    items.extend(Some(view).filter(|view| command.is_none_or(|wanted| view.command == wanted.name())));
+                    items.extend(
+                        Some(view).filter(|view| command.is_none_or(|wanted| view.approval.command == wanted.name())),
+                    );
                 }
             }
             if is_last {

@@ -33,9 +33,6 @@ pub struct ApprovalView {
     pub customers: Option<usize>,
     /// What else the command says, by name. A bank account is masked, and an e-mail address is for those who may decide.
     pub details: BTreeMap<String, String>,
-    /// The reason; absent if none was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
     /// The staff member who requested it.
     pub requested_by: String,
     /// The time of the request.
@@ -57,6 +54,17 @@ pub struct ApprovalView {
     /// The settlement that it opened; absent unless it was approved and closes a period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settlement_id: Option<String>,
+}
+
+/// A command that another person must approve, or that was decided on, with its reason.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ApprovalDetail {
+    /// The command.
+    #[serde(flatten)]
+    pub approval: ApprovalView,
+    /// The reason; absent if none was given, or if it was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// A command that was stored in place of being executed: another staff member must approve it first.
@@ -94,7 +102,6 @@ impl ApprovalView {
             amount: amount.map(|amount| amount.text()),
             customers: count,
             details: approval.command.details().into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
-            reason: approval.reason.as_ref().map(|reason| reason.expose().to_owned()),
             requested_by: approval.requested_by.to_string(),
             created_at: approval.created_at.to_string(),
             expires_at: approval.expires_at.to_string(),
@@ -121,7 +128,6 @@ impl ApprovalView {
             amount: summary.amount.as_ref().map(Amount::text),
             customers: None,
             details: summary.details.clone(),
-            reason: summary.reason.as_ref().map(|reason| reason.expose().to_owned()),
             requested_by: summary.requested_by.to_string(),
             created_at: summary.created_at.to_string(),
             expires_at: summary.expires_at().to_string(),
@@ -138,6 +144,28 @@ impl ApprovalView {
     pub fn without_addresses(mut self) -> Self {
         self.details.remove("email");
         self
+    }
+}
+
+impl ApprovalDetail {
+    /// The approval as it is at `now`.
+    #[must_use]
+    pub fn at(approval: &Approval, now: Timestamp) -> Self {
+        let reason = approval.reason.as_ref().map(|reason| reason.expose().to_owned());
+        Self { approval: ApprovalView::at(approval, now), reason }
+    }
+
+    /// A request that has a record of its own, as it is at `now`.
+    #[must_use]
+    pub fn of_request(request: &RecordedRequest, now: Timestamp) -> Self {
+        let reason = request.summary.reason.as_ref().map(|reason| reason.expose().to_owned());
+        Self { approval: ApprovalView::of_request(request, now), reason }
+    }
+
+    /// The same without e-mail addresses.
+    #[must_use]
+    pub fn without_addresses(self) -> Self {
+        Self { approval: self.approval.without_addresses(), ..self }
     }
 }
 

@@ -30,7 +30,7 @@ pub struct HistoryView {
     /// The top-up of the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topup_id: Option<String>,
-    /// The memo.
+    /// The memo; absent if there is none, or if it was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
     /// The version of the operator's terms that it was planned under; absent for version 1.

@@ -40,16 +40,13 @@ pub struct PaymentView {
     pub points_earned: Option<String>,
     /// The CO2 estimate in kg.
     pub co2_kg: String,
-    /// The memo.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memo: Option<String>,
     /// The time of the payment.
     pub created_at: String,
 }
 
-/// A payment.
+/// A payment, as it is.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct PaymentDetail {
+pub struct PaymentStateView {
     /// The payment's id.
     pub payment_id: String,
     /// The id of its journal entry: of the capture, or of the authorization while nothing is captured.
@@ -82,11 +79,19 @@ pub struct PaymentDetail {
     pub captured_at: Option<String>,
     /// The amounts that can still be refunded, by asset.
     pub refundable: BTreeMap<String, String>,
-    /// The memo.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memo: Option<String>,
     /// The time of the payment.
     pub created_at: String,
+}
+
+/// A payment, with its memo.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct PaymentDetail {
+    /// The payment.
+    #[serde(flatten)]
+    pub payment: PaymentStateView,
+    /// The memo; absent if there is none, or if it was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memo: Option<String>,
 }
 
 /// A refund just made.
@@ -143,13 +148,18 @@ impl From<&PaymentReceipt> for PaymentView {
             expires_at: receipt.expires_at.map(|at| at.to_string()),
             points_earned: receipt.points_earned.as_ref().map(|points| points.text()),
             co2_kg: receipt.co2.text(),
-            memo: receipt.memo.as_ref().map(|memo| memo.expose().to_owned()),
             created_at: receipt.created_at.to_string(),
         }
     }
 }
 
 impl From<&PaymentRecord> for PaymentDetail {
+    fn from(payment: &PaymentRecord) -> Self {
+        Self { payment: PaymentStateView::from(payment), memo: payment.memo.clone() }
+    }
+}
+
+impl From<&PaymentRecord> for PaymentStateView {
     fn from(payment: &PaymentRecord) -> Self {
         Self {
             payment_id: payment.id.to_string(),
@@ -165,7 +175,6 @@ impl From<&PaymentRecord> for PaymentDetail {
             expires_at: payment.expires_at.map(|at| at.to_string()),
             captured_at: payment.captured_at.map(|at| at.to_string()),
             refundable: payment.refundable.iter().map(|(asset, left)| (asset.to_string(), left.text())).collect(),
-            memo: payment.memo.clone(),
             created_at: payment.created_at.to_string(),
         }
     }

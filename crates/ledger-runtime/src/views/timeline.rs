@@ -3,6 +3,7 @@
 use super::{HistoryView, TopupView, words};
 use ledger_core::dynamo::{Attributes, Item, ItemError, Value};
 use ledger_core::keys::attr;
+use ledger_core::memo;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -36,7 +37,7 @@ pub struct ActView {
     pub action: String,
     /// The actor, for example `staff:<id>` or `system`.
     pub actor: String,
-    /// The reason; absent if none is recorded.
+    /// The reason; absent if none was given, or if it was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Amounts, or values before and after, as text by name: for example `status`.
@@ -62,7 +63,7 @@ impl ActView {
             audit_id: item.string("audit_id")?,
             action: item.string("action")?,
             actor: item.string("actor")?,
-            reason: item.opt_string("reason")?,
+            reason: memo::text_of(item)?,
             details: item.opt_map("details")?.map(texts).unwrap_or_default(),
             created_at: item.string(attr::CREATED_AT)?,
         })

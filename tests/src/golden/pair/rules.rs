@@ -25,4 +25,13 @@ pub const RULES: &[Rule] = &[
         name: "a read names another partition, or a list",
         lines: &["request of reads/*", "vector removed: reads/next_with_totals", "vector removed: reads/seal_heads"],
     },
+    Rule {
+        name: "text that a person typed is outside the seal, and its hash is not",
+        lines: &[
+            "Put * with attribute _memo M",
+            "Put * with attribute memo_hash B",
+            "Put * without attribute memo S",
+            "Put * without attribute reason S",
+        ],
+    },
 ];

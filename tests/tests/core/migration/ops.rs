@@ -353,6 +353,7 @@ impl Request {
             resource_id: id(2, number),
             audit_id: AuditId::new(id(3, number << 8 | attempt)),
             secret: [byte; 16],
+            salt: [byte; 16],
         }
     }
 }

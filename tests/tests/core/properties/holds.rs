@@ -120,6 +120,7 @@ fn entry(item: &TransactItem, number: u128) -> Option<Entry> {
         postings,
         references,
         details,
+        memo: None,
         terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     })
 }

@@ -150,6 +150,7 @@ pub(crate) fn cx(number: u128) -> Context {
         resource_id: Uuid::from_u128(number << 64 | 2),
         audit_id: AuditId::new(Uuid::from_u128(number << 64 | 3)),
         secret: [7; 16],
+        salt: [7; 16],
     }
 }
 

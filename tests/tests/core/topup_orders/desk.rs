@@ -404,6 +404,7 @@ impl Handler {
             resource_id: resource,
             audit_id: AuditId::new(more(2)),
             secret: [7; 16],
+            salt: [7; 16],
         }
     }
 }

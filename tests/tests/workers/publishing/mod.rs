@@ -99,13 +99,13 @@ fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Item {
         ("transaction_id", id.to_string()),
         ("operation", "grant".to_owned()),
         ("idempotency_key", "k-secret".to_owned()),
-        ("memo", "for Hanako".to_owned()),
         ("created_at", world.app.now().rfc3339()),
         ("_due_pk", format!("{}#due#publish#{shard}", world.tenant)),
         ("_due_sk", id.to_string()),
     ];
     let mut row: Item = texts.into_iter().map(|(name, text)| (name.to_owned(), s(text))).collect();
     row.insert("postings".to_owned(), Value::L(postings));
+    row.insert("_memo".to_owned(), Value::M(Item::from([("text".to_owned(), s("for Hanako"))])));
     row
 }
 

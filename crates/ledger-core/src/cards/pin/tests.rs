@@ -47,6 +47,7 @@ fn cx() -> Context {
         resource_id: Uuid::from_u128(2),
         audit_id: AuditId::new(Uuid::from_u128(3)),
         secret: [9; 16],
+        salt: [9; 16],
     }
 }
 

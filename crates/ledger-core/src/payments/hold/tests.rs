@@ -59,6 +59,7 @@ fn cx(number: u128) -> Context {
         resource_id: Uuid::from_u128(7),
         audit_id: AuditId::new(Uuid::from_u128(number)),
         secret: [0; 16],
+        salt: [0; 16],
     }
 }
 

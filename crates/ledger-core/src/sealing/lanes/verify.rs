@@ -9,6 +9,7 @@ use super::{Binding, BindingLink, Heads, LaneLink, LaneSegment};
 use crate::dynamo::Item;
 use crate::ids::Tenant;
 use crate::keys::{self, Key};
+use crate::memo::is_as_hashed;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The numbers of a lane's segments to verify, inclusive; none if `first` is after `last`.
@@ -252,6 +253,7 @@ impl LaneChecks {
                 Some(item) if digest(item) != *hash || segment_of(item) != Ok(Some(stamp.as_str())) => {
                     self.finds(Fault::Edited, Kind::Record, key.clone());
                 }
+                Some(item) if !is_as_hashed(item) => self.finds(Fault::OtherMemo, Kind::Record, key.clone()),
                 Some(_) => {}
             }
         }

@@ -63,6 +63,7 @@ fn entry(postings: Vec<Posting>) -> Entry {
         postings,
         references: Vec::new(),
         details: Item::new(),
+        memo: None,
         terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     }
 }
