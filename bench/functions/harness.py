@@ -145,7 +145,7 @@ def create_tables(dynamodb, table: str, items: list[dict]) -> None:
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
         KeySchema=[key("uuid", "HASH"), key("type", "RANGE")],
-        GlobalSecondaryIndexes=[index("by_owner", "owner", "KEYS_ONLY"), index("due", "_due", "ALL")],
+        GlobalSecondaryIndexes=[index("by_owner", "owner", "KEYS_ONLY"), index("due", "_due", "KEYS_ONLY")],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     )
     for item in items:

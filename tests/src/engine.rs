@@ -253,7 +253,7 @@ pub fn create_request() -> Json {
         "KeySchema": key("uuid", "type"),
         "AttributeDefinitions": attributes.map(|name| json!({ "AttributeName": name, "AttributeType": "S" })),
         "GlobalSecondaryIndexes": [
-            index("by_owner", owner, "KEYS_ONLY"), index("due", due, "ALL"),
+            index("by_owner", owner, "KEYS_ONLY"), index("due", due, "KEYS_ONLY"),
         ],
     })
 }

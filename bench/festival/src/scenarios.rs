@@ -10,7 +10,7 @@ use crate::simulation::{Arrivals, Outcome, Setup, Simulation};
 pub const RATES: [u64; 7] = [1, 10, 100, 500, 1_000, 2_000, 5_000];
 /// The rates of the short one.
 pub const RATES_SHORT: [u64; 4] = [1, 100, 500, 5_000];
-/// The shards of a new tenant and of a new merchant: `Shards::DUE_DEFAULT` and `Shards::MERCHANT_DEFAULT`.
+/// The shards of a tenant that was prepared for 3,200 payments a second, and of a new merchant: `Shards::MERCHANT_DEFAULT`.
 const SHARDS_DEFAULT: (u32, u32) = (16, 4);
 /// The most shards: `Shards::MAX`.
 const SHARDS_MAX: u32 = 64;

@@ -144,7 +144,7 @@ export async function plan({ tenant, customer, key, request }) {
     ...sealedMemo,
     credited_by: text('seal'),
     _due_pk: text(`${tenant}#due#publish#${shardOf(transactionId, terms.due_shards.N)}`),
-    _due_sk: text(transactionId),
+    _due_sk: text(`${transactionId}#${request.merchant}`),
   };
   // The payment counts in the customer's totals beside the first balance that it changes.
   const totals = { ':aggregate_co2': co2, ':aggregate_one': number(1), ':aggregate_amount': number(total) };

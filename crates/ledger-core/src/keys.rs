@@ -35,7 +35,10 @@ mod wind_down;
 pub(crate) use audit::{AUDIT_PARTITION, NOTICE, partition_of_act};
 pub use audit::{AUDIT_SHARDS, audit, day_of_act, notice};
 pub use card::{card, card_batch, card_pin};
-pub use due::{Work, due_from, due_partition, due_until};
+pub use due::{
+    DueKeys, DueWork, Unpublished, Work, due_partition, due_until, is_to_publish, is_to_seal, publish_late_partition,
+    publish_partition,
+};
 pub(crate) use figures::{ACTIVE, CLOSED_DAY, DAY_TOTALS, SUBJECT};
 pub use figures::{
     TotalsGroup, TotalsOf, active, closed_day, closed_days_between, day_totals, day_totals_between, day_totals_place,
@@ -49,8 +52,8 @@ pub use finding::{
 };
 pub use kinds::{ITEM_FORMS, ItemForm, kind_of};
 pub use owner::{
-    INDEX_BY_OWNER, acts_partition, cards_partition, merchants_partition, owner_partition, refused_partition,
-    settlements_partition, topups_partition,
+    INDEX_BY_OWNER, acts_partition, attention_partition, cards_partition, holds_partition, listed_from,
+    merchants_partition, owner_partition, refused_partition, settlements_partition, topups_partition,
 };
 pub use reconciliation::{
     BREAK, break_place, breaks_partition, found_break, reconciliation, reconciliations_partition, run_of_break,
@@ -58,7 +61,7 @@ pub use reconciliation::{
 };
 pub(crate) use registry::registry_partition;
 pub use registry::{REGISTRY_SHARDS, registered_tenant};
-pub(crate) use settlement::{CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, period};
+pub(crate) use settlement::{CASH_COLLECTION, DEPOSIT_REVERSED, period, period_back};
 pub use settlement::{
     cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, payout_return, returned,
     settled, settlement, settling,
@@ -73,7 +76,7 @@ pub use staff::{
     requests_from, staff_counts, staff_member,
 };
 pub use terms::{ASSET_BUDGET, PREVIEW, TERMS, asset_budget, terms, terms_preview};
-pub use trail::{Recorded, binding, lane_head, lane_segment, lanes, publish_mark, seal_mark, trail};
+pub use trail::{Recorded, binding, lane_head, lane_segment, lanes, trail};
 pub use wind_down::{WIND_DOWN, wind_down, wind_down_line, wind_down_lines};
 
 /// Names of attributes that more than one file uses.
@@ -109,9 +112,9 @@ pub mod attr {
     pub const SHOP: &str = "shop_id";
     /// When an item was created.
     pub const CREATED_AT: &str = "created_at";
-    /// Partition key of the index by owner. Never changes.
+    /// Partition key of the index by owner. It never changes, but is removed from what is no longer listed.
     pub const OWNER_PK: &str = "owner_pk";
-    /// Sort key of the index by owner. Never changes.
+    /// Sort key of the index by owner. It never changes, but is removed from what is no longer listed.
     pub const OWNER_SK: &str = "owner_sk";
     /// Partition key of the sparse index `due`.
     pub const DUE_PK: &str = "_due_pk";
@@ -323,6 +326,10 @@ pub mod sk {
     pub const CREDITED: &str = "CREDITED#";
     /// Closed periods of a merchant.
     pub const PERIOD: &str = "PERIOD#";
+    /// Closed periods of a merchant that settlements gave back.
+    pub const PERIOD_BACK: &str = "PERIOD_BACK#";
+    /// Bonuses on cash that a merchant owes.
+    pub const CASH_BONUS: &str = "CASH_BONUS#";
     /// Lists of the records and periods that settlements took.
     pub const SETTLED: &str = "SETTLED#";
     /// Staff members.

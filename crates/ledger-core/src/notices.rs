@@ -190,10 +190,9 @@ impl Notice {
         let mut item = Item::from([
             ("notice_id".to_owned(), Value::s(self.id)),
             (attr::CREATED_AT.to_owned(), Value::s(self.at)),
-            (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::Notice, 0))),
-            (attr::DUE_SK.to_owned(), Value::s(self.id)),
             (attr::TTL.to_owned(), Value::int(self.at.plus(NOTICE_KEPT).seconds())),
         ]);
+        item.extend(Work::Notice.due(tenant, 0, self.at, self.id).attributes());
         let put = |name: &str, value: Value| (name.to_owned(), value);
         match &self.subject {
             NoticeSubject::Contact { customer, changed, previous } => {

@@ -9,7 +9,7 @@ use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::idempotency::{EventClaim, Flight, Phase};
 use crate::ids::{Actor, Principal, Tenant};
-use crate::keys::{self, Key, Partition, Shards, Work, attr};
+use crate::keys::{self, DueKeys, Key, Partition, Shards, attr};
 use crate::operation::Operation;
 use crate::psp::{PspId, Step};
 use crate::settlements::{Settlement, Task};
@@ -187,15 +187,15 @@ impl Record {
 
     fn new(owner: &StepOwner<'_>, what: &str, actor: Actor, place: &str, now: Timestamp) -> Self {
         let shard = keys::shard_of(owner.resource, owner.shards);
-        let item = Item::from([
+        let mut item = Item::from([
             ("what".to_owned(), Value::s(what)),
             ("operation".to_owned(), Value::s(owner.operation)),
             ("principal".to_owned(), Value::s(owner.principal)),
             ("actor".to_owned(), Value::s(actor)),
             (attr::CREATED_AT.to_owned(), Value::s(now)),
-            (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(owner.tenant, Work::Seal, shard))),
-            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(now, format!("{}#{place}", owner.resource)))),
         ]);
+        let due = DueKeys::step((owner.tenant, shard), now, format_args!("{}#{place}", owner.resource));
+        item.extend(due.attributes());
         Self { key: keys::trail(&owner.partition, owner.resource, now, place), item, exceeds_entry: false }
     }
 

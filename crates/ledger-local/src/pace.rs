@@ -1,18 +1,14 @@
 //! When a worker of the local stack runs: at its ticks, but not while it has nothing to do.
 
 use crate::engine::Activity;
-use ledger_core::dynamo::Attributes;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::attr;
-use ledger_core::reads::Query;
+use ledger_core::keys::Work;
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::problem::Problem;
 use std::time::{Duration, Instant};
 use tokio::time::Interval;
-
-/// Makes the query for a tenant's work on one shard that is due by a time.
-pub(crate) type DueRead = fn(&Tenant, u32, Timestamp) -> Query;
 
 /// The longest time between two runs of a worker, as with its schedule on AWS.
 const RUN_AT_LEAST_EVERY: Duration = Duration::from_secs(60);
@@ -61,7 +57,7 @@ impl Pace {
 
     /// Records the end of a run. If it was clean and found nothing, `looks_for` finds the time of the work that ends
     /// the rest.
-    pub(crate) async fn ended(&mut self, is_clean: bool, app: &App, tenant: &Tenant, looks_for: &[DueRead]) {
+    pub(crate) async fn ended(&mut self, is_clean: bool, app: &App, tenant: &Tenant, looks_for: &[Work]) {
         self.rest = None;
         if self.activity.is_none() || !is_clean || self.work() != self.began {
             return;
@@ -83,24 +79,13 @@ impl Rest {
 }
 
 /// The time at which the first of some work becomes due.
-async fn next_due(app: &App, tenant: &Tenant, reads: &[DueRead]) -> Result<Option<Timestamp>, Problem> {
-    let mut first: Option<Timestamp> = None;
-    if reads.is_empty() {
-        return Ok(first);
+async fn next_due(app: &App, tenant: &Tenant, works: &[Work]) -> Result<Option<Timestamp>, Problem> {
+    if works.is_empty() {
+        return Ok(None);
     }
     let shards = app.terms(tenant).await?.due_shards;
-    for read_due in reads {
-        for shard in 0..shards.count() {
-            let query = read_due(tenant, shard, Timestamp::from_millis(i64::MAX)).limit(1);
-            for row in app.dynamo().query(&query).await? {
-                let begins = row.text(attr::DUE_SK)?.split('#').next().unwrap_or_default();
-                // Work without a time is due now.
-                let at = Timestamp::parse(begins).unwrap_or(app.now());
-                first = Some(first.map_or(at, |first| first.min(at)));
-            }
-        }
-    }
-    Ok(first)
+    let waiting = DueList::read(app.dynamo(), (tenant, shards), Timestamp::from_millis(i64::MAX), works).await?;
+    Ok(waiting.first())
 }
 
 #[cfg(test)]

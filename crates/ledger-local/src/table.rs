@@ -36,7 +36,7 @@ const BY_OWNER: IndexShape = IndexShape {
     projection: ProjectionType::KeysOnly,
 };
 const DUE: IndexShape =
-    IndexShape { name: INDEX_DUE, partition: attr::DUE_PK, sort: attr::DUE_SK, projection: ProjectionType::All };
+    IndexShape { name: INDEX_DUE, partition: attr::DUE_PK, sort: attr::DUE_SK, projection: ProjectionType::KeysOnly };
 const INDEXES: [IndexShape; 2] = [BY_OWNER, DUE];
 
 /// Why the table cannot be used.

@@ -188,13 +188,12 @@ impl Intercept for NamedCalls {
     }
 }
 
-/// The name of a call: operation, index, and kind of work, as in `Query due hold`.
+/// The name of a call: operation, index, and part of the index, as in `Query due publish`.
 fn call_name(operation: &str, body: &Value) -> String {
     let Some(index) = body.get("IndexName").and_then(Value::as_str) else { return operation.to_owned() };
     let values = body.get("ExpressionAttributeValues").and_then(Value::as_object).into_iter().flatten();
-    let work =
-        values.filter_map(|(_, value)| value.get("S")?.as_str()?.split_once("#due#")?.1.split('#').next()).next();
-    [operation, index].into_iter().chain(work).collect::<Vec<_>>().join(" ")
+    let part = values.filter_map(|(_, value)| value.get("S")?.as_str()?.split_once("#due#")?.1.split_once('#')).next();
+    [operation, index].into_iter().chain(part.map(|(part, _)| part)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -205,7 +204,7 @@ mod tests {
     #[test]
     fn repeated_failure_is_logged_once_per_minute_and_its_recovery_once() {
         let (mut failures, mut now) = (WorkerFailures::of("jobs"), Instant::now());
-        let refused = || Some("Query due hold: ValidationException".to_owned());
+        let refused = || Some("Query due: ValidationException".to_owned());
         let mut reports = Vec::new();
         for _ in 0..600 {
             reports.extend(failures.note(now, refused()));
@@ -241,11 +240,10 @@ mod tests {
     }
 
     #[test]
-    fn call_name_has_operation_index_and_kind_of_work() {
-        let hold = json!({"IndexName": "due", "ExpressionAttributeValues": {
-            ":high": {"S": "2026"}, ":pk": {"S": "demo#due#hold#0"},
-        }});
-        assert_eq!(call_name("Query", &hold), "Query due hold");
+    fn call_name_has_operation_index_and_its_part() {
+        let due = |pk: &str| json!({"IndexName": "due", "ExpressionAttributeValues": {":high": {"S": "2026"}, ":pk": {"S": pk}}});
+        assert_eq!(call_name("Query", &due("demo#due#publish#0")), "Query due publish");
+        assert_eq!(call_name("Query", &due("demo#due#0")), "Query due");
         assert_eq!(call_name("Query", &json!({"IndexName": "by_owner"})), "Query by_owner");
         assert_eq!(call_name("GetItem", &json!({"Key": {"uuid": {"S": "demo#customer#1"}}})), "GetItem");
     }

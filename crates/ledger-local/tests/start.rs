@@ -94,8 +94,8 @@ async fn forward(State(store): State<Refusing>, request: Request) -> Response {
     // Replaced by the engine's own address.
     parts.headers.remove("host");
     let body: Bytes = to_bytes(body, usize::MAX).await.unwrap();
-    let is_of_holds = String::from_utf8_lossy(&body).contains("#due#hold#");
-    if is_of_holds && store.is_refusing.load(Ordering::SeqCst) {
+    let is_of_publications = String::from_utf8_lossy(&body).contains("#due#publish#");
+    if is_of_publications && store.is_refusing.load(Ordering::SeqCst) {
         let refusal = r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"from the test"}"#;
         return (StatusCode::BAD_REQUEST, refusal).into_response();
     }
@@ -141,7 +141,7 @@ async fn refused_worker_and_its_recovery_are_each_logged_once() {
     };
     until_logged("worker failed").await;
     tokio::time::sleep(FOUR_TICKS).await;
-    assert_eq!(has("Query due hold: ValidationException"), 1, "{:?}", lines.lock().unwrap());
+    assert_eq!(has("Query due publish: ValidationException"), 1, "{:?}", lines.lock().unwrap());
     assert_eq!((has("worker failed"), has("the store refused a read")), (1, 1), "{:?}", lines.lock().unwrap());
     is_refusing.store(false, Ordering::SeqCst);
     until_logged("worker recovered").await;

@@ -3,7 +3,7 @@
 //! The modules in their order. A test checks that each uses only those before it.
 //!
 //! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `pseudonym`, `metrics`, `notes`, `gateway`, `announcer`.
-//! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `problem`, `secrets`, `execute`, `logging`.
+//! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `due`, `problem`, `secrets`, `execute`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `parameter`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `file_store`, `app`, `sign_in`, `permission`.
@@ -27,6 +27,7 @@ pub mod crediting;
 pub mod csv_file;
 pub mod cursor;
 pub mod debts;
+pub mod due;
 pub mod dynamo;
 pub mod endpoint;
 pub mod entropy;

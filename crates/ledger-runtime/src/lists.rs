@@ -154,30 +154,32 @@ impl App {
         filter: HoldFilter,
     ) -> Result<Page<HoldView>, Problem> {
         let shards = self.terms(tenant).await?.due_shards;
-        let after = cursor.map(PairCursor::ids).and_then(|(at, id)| Some(keys::due_from(born_at(at)?, id)));
+        let after = cursor.map(PairCursor::ids).and_then(|(at, id)| Some(keys::listed_from(born_at(at)?, id)));
         let read = read_max(limit, filter.is_everything());
         let queries =
             (0..shards.count()).map(|shard| reads::open_holds(tenant, shard).after(after.clone()).limit(read));
         let queries: Vec<Query> = queries.collect();
         let found = try_join_all(queries.iter().map(|query| self.dynamo().query(query))).await?;
-        let mut holds = found.into_iter().flatten().collect::<Vec<Item>>();
-        holds.sort_by(|a, b| a.key_text(attr::DUE_SK).cmp(&b.key_text(attr::DUE_SK)));
-        let mut is_cut = holds.len() >= read;
-        holds.truncate(read);
+        let mut listed = found.into_iter().flatten().collect::<Vec<Item>>();
+        listed.sort_by(|a, b| a.key_text(attr::OWNER_SK).cmp(&b.key_text(attr::OWNER_SK)));
+        let mut is_cut = listed.len() >= read;
+        listed.truncate(read);
+        let key = |item: &Item| Ok(Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?));
+        let keys = listed.iter().filter_map(|item| key(item).transpose()).collect::<Result<Vec<Key>, ItemError>>()?;
         let (mut wanted, mut last) = (Vec::new(), None);
-        for hold in &holds {
+        for hold in self.dynamo().get_many(&keys).await?.into_iter().flatten() {
             if wanted.len() >= limit {
                 is_cut = true;
                 break;
             }
             let (id, at) = (hold.parsed("payment_id", PaymentId::parse)?, hold.timestamp("expires_at")?);
             last = Some(PairCursor::after(least_born_at(at), id.uuid()));
-            if filter.admits(hold)? {
+            if filter.admits(&hold)? {
                 wanted.push(keys::payment(tenant, id));
             }
         }
         let mut items = Vec::new();
-        // The index has copies, which may be of a moment before the hold ended.
+        // The index may lag behind the end of a hold.
         for payment in self.dynamo().get_many(&wanted).await?.into_iter().flatten() {
             items.extend(HoldView::of(&PaymentRecord::read(&payment)?));
         }

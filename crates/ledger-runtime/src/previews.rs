@@ -2,13 +2,14 @@
 //! would be made. A worker that stops leaves the preview to another, which begins again: only its own record is written.
 
 use crate::app::App;
+use crate::due::DueList;
 use crate::problem::Problem;
 use futures::future::try_join_all;
 use http::StatusCode;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Key, attr};
+use ledger_core::keys::{self, Key, Work, attr};
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
 use ledger_core::payments::PaymentRecord;
@@ -39,13 +40,10 @@ const PAGE_ITEMS: usize = 500;
 ///
 /// # Errors
 /// 503 if the store cannot be read or written: a later call begins the preview again.
-pub async fn run_due(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
-    let query = reads::terms_previews_to_run(tenant).limit(PREVIEWS);
+pub async fn run_due(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let mut ended: usize = 0;
-    for listed in app.dynamo().query(&query).await? {
-        let listed = Preview::read(&listed)?;
-        // The index may lag behind the table, so the item itself is read.
-        let Some(item) = app.dynamo().get(&keys::terms_preview(tenant, listed.id)).await? else { continue };
+    for listed in due.next(Work::TermsPreview).await?.into_iter().take(PREVIEWS) {
+        let Some(item) = app.dynamo().get(&listed.key).await? else { continue };
         if run(app, tenant, &Preview::read(&item)?).await? {
             ended = ended.saturating_add(1);
         }

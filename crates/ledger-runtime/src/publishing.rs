@@ -17,6 +17,7 @@ mod sweep;
 mod tests;
 
 pub use sink::{BATCH_ITEMS, EventSink, Sent, SinkError};
+pub(crate) use sweep::Due;
 pub use sweep::{Sweep, SweptEntry, any_waits};
 
 use crate::app::App;
@@ -29,10 +30,11 @@ use futures::stream::{self, StreamExt};
 use home::{DueEntry, Home};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events::{DeadLetter, Event, MARKS_MAX, Unpublishable, published};
-use ledger_core::ids::{Tenant, TransactionId, least_born_at, parse_uuid};
-use ledger_core::keys::{self, Key, Shards, attr};
+use ledger_core::ids::{Tenant, TransactionId, least_born_at};
+use ledger_core::keys::{Key, Shards, Unpublished, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads;
+use ledger_core::sealing::is_to_publish;
 use memory::Memory;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,12 +164,12 @@ impl Publisher {
         // An entry that is committed after this read has a later id than this, less the margin.
         let read_at = least_born_at(self.ledger.clock().now());
         let firsts = (0..shards.count()).flat_map(|shard| {
-            let works = [reads::entries_to_publish_late(tenant, shard), reads::entries_to_publish(tenant, shard)];
+            let works = [reads::entries_to_publish_late(tenant, shard), reads::records_unsealed(tenant, shard)];
             works.map(|query| async move { self.ledger.dynamo().query_readable(&query.limit(1)).await })
         });
         let firsts = try_join_all(firsts).await?;
-        let id = |row: &Readable| row.item.key_text(attr::DUE_SK).and_then(|id| parse_uuid(id).ok());
-        // An index entry that is not an id gives no bound.
+        let id = |row: &Readable| row.item.key_text(attr::DUE_SK).and_then(Unpublished::parse).map(|due| due.id);
+        // An index entry without an id gives no bound.
         let oldest = firsts.iter().flatten().map(|row| id(row).unwrap_or(Uuid::nil())).min();
         let floor = oldest.map_or(read_at, |oldest| oldest.min(read_at));
         self.memory.set_floor(tenant, floor);
@@ -311,7 +313,7 @@ impl Publisher {
         }
         match self.keep(tenant, key, Unpublishable::NoEntry.to_string()).await {
             // It is no entry: its due index entry is removed.
-            Ok(()) => move_to_sealing(&self.ledger, tenant, shards, std::slice::from_ref(key)).await?,
+            Ok(()) => mark_published(&self.ledger, tenant, shards, std::slice::from_ref(key)).await?,
             Err(SinkError(code)) => {
                 let _ = self.not_taken(tenant, &code);
                 return Ok(Published { waiting: 1, ..Published::default() });
@@ -347,9 +349,9 @@ impl Round {
     }
 }
 
-/// Moves the due index entries of published entries to the work of sealing: of those that the run which published them
-/// could not seal. They are not published again.
-pub(crate) async fn move_to_sealing(
+/// Records in the due index entries of published entries that they are only to be sealed: of those that the run which
+/// published them could not seal. They are not published again.
+pub(crate) async fn mark_published(
     ledger: &Ledger,
     tenant: &Tenant,
     shards: Shards,
@@ -375,7 +377,7 @@ fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
 
 /// Whether an item is an entry whose event is due.
 fn is_due(tenant: &Tenant, item: &Item) -> bool {
-    item.key_text(attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark))
+    is_to_publish(tenant, item)
 }
 
 /// Returns the id from which an account is read whose oldest known entry has this id.

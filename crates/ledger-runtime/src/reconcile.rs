@@ -19,6 +19,7 @@ pub use report::ReportFiles;
 
 use crate::announcer::Announcer;
 use crate::app::App;
+use crate::due::DueList;
 use crate::figures;
 use crate::metrics::Metric;
 use crate::problem::Problem;
@@ -29,10 +30,9 @@ use http::StatusCode;
 use ledger_core::failure::Failure;
 use ledger_core::figures::Difference;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, TotalsOf};
+use ledger_core::keys::{self, TotalsOf, Work};
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
-use ledger_core::reads;
 use ledger_core::reconcile::run::{self, BREAKS_MAX, Run, RunState, Tally};
 use ledger_core::reconcile::{Finding, Group, Limits, Scope, of_intent, of_payout, of_refund};
 use ledger_core::transaction::{BuildError, Transaction};
@@ -128,12 +128,12 @@ pub struct Outlets {
 pub async fn run_due(
     (app, outlets): (&App, &Outlets),
     psp_executor: Option<&PspExecutor>,
-    tenant: &Tenant,
+    (tenant, due): (&Tenant, &mut DueList),
     settings: &Settings,
 ) -> Result<Reconciled, Problem> {
     let this = Reconciler { app, outlets, tenant, settings, psp_executor };
     let (mut done, mut unannounced) = (Reconciled::default(), Vec::new());
-    for seen in this.due().await? {
+    for seen in this.due(due).await? {
         if seen.state == RunState::Breaks {
             unannounced.push(seen);
         } else if let Some(run) = this.run(seen).await? {
@@ -159,16 +159,13 @@ struct Reconciler<'a> {
 }
 
 impl Reconciler<'_> {
-    async fn due(&self) -> Result<Vec<Run>, Problem> {
+    async fn due(&self, due: &mut DueList) -> Result<Vec<Run>, Problem> {
         let mut runs = Vec::new();
         if self.settings.nightly {
             runs.extend(self.night().await?);
         }
-        let query = reads::reconciliations_to_run(self.tenant).limit(RUNS);
-        for listed in self.app.dynamo().query(&query).await? {
-            let listed = Run::read(&listed)?;
-            // The index may lag behind the table, so the item itself is read.
-            if let Some(run) = self.get(&keys::reconciliation(self.tenant, listed.id)).await? {
+        for listed in due.next(Work::Reconciliation).await?.into_iter().take(RUNS) {
+            if let Some(run) = self.get(&listed.key).await? {
                 runs.push(Run::read(&run)?);
             }
         }

@@ -9,6 +9,7 @@ mod runs;
 mod task;
 mod walk;
 
+pub use collect::free_records;
 pub use files::{PayoutFiles, Stored};
 pub use kyc::{HttpKyc, Kyc, KycAnswer, KycError};
 pub use runs::{Sagas, Started, start_due};

@@ -21,7 +21,7 @@ pub use parked::{Resolution, Resolved, needs_review};
 pub(crate) use provider::Keeper;
 pub use provider::Provider;
 pub(crate) use provider::ProviderAccess;
-pub use recover::{Recovered, any_waits};
+pub use recover::Recovered;
 
 use crate::execute::Ledger;
 use crate::psp::Psp;

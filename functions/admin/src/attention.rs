@@ -117,8 +117,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/attention")
     .ok::<AttentionView>("Operations and events, each oldest first");
 
 pub(crate) async fn list(State(app): State<App>, who: Admin) -> Result<Json<AttentionView>, Problem> {
-    let (flights, events) =
-        topups::needs_review(app.dynamo(), who.tenant(), app.terms(who.tenant()).await?.due_shards).await?;
+    let (flights, events) = topups::needs_review(app.dynamo(), who.tenant()).await?;
     let operations = flights.iter().map(ParkedView::from).collect();
     let events = events.iter().map(KeptEventView::from).collect();
     Ok(Json(AttentionView { operations, events }))
@@ -157,8 +156,7 @@ pub(crate) async fn resolve(
     let plan = async |cx| {
         let reason = reason.text()?;
         let decider = Decider { actor: who.actor(), reason: &reason };
-        let (psp_executor, terms) = (app.psp_executor().await?, app.terms(who.tenant()).await?);
-        psp_executor.resolve_parked(&claim, (resource, terms.due_shards), resolution, &decider, &cx).await
+        app.psp_executor().await?.resolve_parked(&claim, resource, resolution, &decider, &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, |resolved| ok(&ResolvedView::from(resolved))).await)
 }

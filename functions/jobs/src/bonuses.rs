@@ -7,16 +7,17 @@ use futures::future::join_all;
 use ledger_core::account::Account;
 use ledger_core::cards::bonus::{self, BonusState, CashBonus};
 use ledger_core::crediting::PeriodId;
-use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::Admission;
-use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Partition, attr};
+use ledger_core::ids::{MerchantId, Tenant, TransactionId, least_born_at};
+use ledger_core::keys::{self, Partition, Work, attr};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_core::settlements::{ClosedPeriod, Coverage, Settlement};
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
 use serde::Serialize;
@@ -24,14 +25,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The number of merchants and of bonuses that are listed per query.
+/// The number of bonuses that are listed per query.
 const BATCH_ITEMS: usize = 50;
 /// The number of bonuses that are granted at once.
 const CONCURRENCY: usize = 8;
 /// A run starts nothing after this time: a function's time is limited, and a later run continues.
 const RUN_TIME_MAX: Duration = Duration::from_secs(10);
-/// How far the index may be behind: a merchant stays due for this long after its settlement was paid.
-const INDEX_DELAY_MAX: Duration = Duration::from_secs(10 * 60);
+/// The longest time between the instant in the id of a top-up's entry and its commit, by this worker's clock.
+const COMMITTED_WITHIN: Duration = Duration::from_secs(15 * 60);
 
 /// The result of a pass over the bonuses of a merchant.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,13 +41,15 @@ struct Pass {
     granted: usize,
     /// Whether every bonus on covered cash that was listed is granted or reversed.
     is_complete: bool,
+    /// The entry of the first bonus that is due and not covered.
+    first_due: Option<TransactionId>,
 }
 
 /// Grants the bonuses of merchants with a paid settlement, and returns their number. A bonus that cannot be granted does not
 /// stop the others, nor a merchant the others.
-pub(crate) async fn run(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
+pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let began = Instant::now();
-    let mut merchants = due(app, tenant).await?;
+    let mut merchants = due_merchants(due).await?;
     // Each run starts with another merchant, so that no merchant waits for those whose settlements were paid before.
     let first = usize::try_from(app.ledger().entropy().jitter()).unwrap_or(0);
     let first = first.checked_rem(merchants.len()).unwrap_or(0);
@@ -68,36 +71,33 @@ pub(crate) async fn run(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
 }
 
 /// The merchants that are due.
-async fn due(app: &App, tenant: &Tenant) -> Result<Vec<MerchantId>, Problem> {
+async fn due_merchants(due: &mut DueList) -> Result<Vec<MerchantId>, Problem> {
     let mut merchants = Vec::new();
-    let covered = reads::covered_cash(tenant).limit(BATCH_ITEMS);
-    let mut after = None;
     loop {
-        let items = app.dynamo().query(&covered.clone().after(after.take())).await?;
-        for item in &items {
-            merchants.push(item.parsed(attr::DUE_SK, |text| {
-                MerchantId::parse(text.split_once('#').map_or(text, |(_, merchant)| merchant))
-            })?);
+        let listed = due.next(Work::CoveredCash).await?;
+        if listed.is_empty() {
+            return Ok(merchants);
         }
-        match items.last() {
-            Some(last) if items.len() >= BATCH_ITEMS => after = Some(last.string(attr::DUE_SK)?),
-            Some(_) | None => return Ok(merchants),
+        for merchant in &listed {
+            merchants.push(merchant.id(MerchantId::parse)?);
         }
     }
 }
 
-/// Grants the bonuses of a merchant, and returns their number. Ends the merchant's due work, unless the index may still lack a
-/// bonus.
+/// Grants the bonuses of a merchant, and returns their number. Ends the merchant's due work once all that is covered are
+/// granted or reversed: covered cash was sealed, so its bonuses are stored.
 async fn of_merchant(app: &App, of: (&Tenant, MerchantId), began: Instant) -> Result<usize, Problem> {
     let (tenant, merchant) = of;
-    // The index may be behind, so the item itself is read.
     let settling = app.dynamo().get(&keys::settling(tenant, merchant)).await?;
     let coverage = Coverage::read(settling.as_ref())?;
     let Some(covered_at) = coverage.covered_at.filter(|_| coverage.is_due) else { return Ok(0) };
-    let pass_began_at = app.now();
+    // A bonus that is stored during or after this pass has a later id.
+    let listed_until = least_born_at(app.now().min(covered_at).minus(COMMITTED_WITHIN));
     let pass = pass(app, of, (&coverage, covered_at), began).await?;
-    if pass.is_complete && pass_began_at >= covered_at.plus(INDEX_DELAY_MAX) {
-        let done = coverage.granted(tenant, merchant, app.now()).map_err(|error| {
+    if pass.is_complete {
+        let from = pass.first_due.map_or(listed_until, |first| first.uuid().min(listed_until));
+        let from = coverage.bonuses_from.map_or(from, |before| before.uuid().max(from));
+        let done = coverage.granted(of, TransactionId::new(from), app.now()).map_err(|error| {
             tracing::error!(%tenant, %merchant, %error, "granted cash bonuses cannot be recorded");
             Problem::internal()
         })?;
@@ -115,16 +115,20 @@ async fn pass(
     began: Instant,
 ) -> Result<Pass, Problem> {
     let (tenant, merchant) = of;
-    let listed = reads::cash_bonuses_due(tenant, merchant, covered_at).limit(BATCH_ITEMS);
+    let listed = reads::cash_bonuses(tenant, merchant, coverage.bonuses_from, covered_at).limit(BATCH_ITEMS);
     let mut covered = BTreeMap::new();
     let (mut pass, mut fault, mut after) = (Pass::default(), None, None);
     while began.elapsed() < RUN_TIME_MAX {
         let items = app.dynamo().query(&listed.clone().after(after.take())).await?;
         let mut due = Vec::new();
-        for few in items.chunks(CONCURRENCY) {
-            for found in join_all(few.iter().map(|item| period_of(app, tenant, item))).await {
+        let stored = items.iter().map(CashBonus::read).collect::<Result<Vec<_>, _>>()?;
+        let open: Vec<CashBonus> = stored.into_iter().filter(|bonus| bonus.state == BonusState::Due).collect();
+        for few in open.chunks(CONCURRENCY) {
+            for (bonus, found) in few.iter().zip(join_all(few.iter().map(|bonus| period_of(app, tenant, bonus))).await)
+            {
                 match if_covered(app, of, coverage, found, &mut covered).await {
-                    Ok(bonus) => due.extend(bonus),
+                    Ok(true) => due.push(bonus.clone()),
+                    Ok(false) => pass.first_due = pass.first_due.or(Some(bonus.entry)),
                     Err(problem) => fault = Some(problem),
                 }
             }
@@ -138,7 +142,7 @@ async fn pass(
             }
         }
         match items.last() {
-            Some(last) if items.len() >= BATCH_ITEMS => after = Some(last.string(attr::DUE_SK)?),
+            Some(last) if items.len() >= BATCH_ITEMS => after = Some(last.string(attr::SK)?),
             Some(_) | None => {
                 pass.is_complete = true;
                 break;
@@ -148,30 +152,29 @@ async fn pass(
     fault.map_or(Ok(pass), Err)
 }
 
-/// A listed bonus, with the period that its top-up's entry was sealed into. An entry that is not sealed is in no period, and so
-/// in no settlement.
-async fn period_of(app: &App, tenant: &Tenant, listed: &Item) -> Result<Option<(CashBonus, PeriodId)>, Problem> {
-    let bonus = CashBonus::read(listed)?;
+/// The period that the entry of a bonus's top-up was sealed into. An entry that is not sealed is in no period, and so in no
+/// settlement.
+async fn period_of(app: &App, tenant: &Tenant, bonus: &CashBonus) -> Result<Option<PeriodId>, Problem> {
     let home = Partition::account(tenant, Account::Card(bonus.card)).ok_or_else(Problem::internal)?;
     let entry = app.dynamo().get(&home.entry(bonus.entry)).await?.ok_or_else(Problem::internal)?;
-    Ok(PeriodId::of_entry(&entry)?.map(|period| (bonus, period)))
+    Ok(PeriodId::of_entry(&entry)?)
 }
 
-/// The bonus, if its period is covered: as was read in this pass, or is read.
+/// Whether a bonus's period is covered: as was read in this pass, or is read.
 async fn if_covered(
     app: &App,
     of: (&Tenant, MerchantId),
     coverage: &Coverage,
-    found: Result<Option<(CashBonus, PeriodId)>, Problem>,
+    found: Result<Option<PeriodId>, Problem>,
     known: &mut BTreeMap<PeriodId, bool>,
-) -> Result<Option<CashBonus>, Problem> {
-    let Some((bonus, period)) = found? else { return Ok(None) };
+) -> Result<bool, Problem> {
+    let Some(period) = found? else { return Ok(false) };
     let is_covered = match known.get(&period) {
         Some(is_covered) => *is_covered,
         None => is_period_covered(app, of, coverage, period).await?,
     };
     known.insert(period, is_covered);
-    Ok(is_covered.then_some(bonus))
+    Ok(is_covered)
 }
 
 /// Whether the settlement that has a closed period is covered.
@@ -192,7 +195,7 @@ async fn read(app: &App, tenant: &Tenant, bonus: &CashBonus) -> Result<Option<Ca
     Ok(item.as_ref().map(CashBonus::read).transpose()?)
 }
 
-/// Grants one bonus; returns whether this run granted it. The index may list one that is granted or reversed.
+/// Grants one bonus; returns whether this run granted it. It may be granted or reversed since it was listed.
 async fn grant(app: &App, tenant: &Tenant, listed: &CashBonus) -> Result<bool, Problem> {
     let Some(seen) = read(app, tenant, listed).await? else { return Ok(false) };
     match seen.state {

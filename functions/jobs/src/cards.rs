@@ -1,12 +1,11 @@
 //! Batches of cards, slice by slice. A slice is one transaction with the cards and the batch's progress.
 
 use ledger_core::cards::batch::CardBatch;
-use ledger_core::dynamo::Attributes;
 use ledger_core::ids::{JobId, Tenant};
-use ledger_core::keys;
+use ledger_core::keys::{self, Work};
 use ledger_core::operation::Operation;
-use ledger_core::reads;
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::problem::Problem;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -17,11 +16,10 @@ const BATCHES_MAX: usize = 10;
 const RUN_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Continues the batches of a tenant; returns how many cards this run issued.
-pub(crate) async fn run(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
+pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let (began, mut issued) = (Instant::now(), 0_usize);
-    let due = app.dynamo().query(&reads::card_batches_to_continue(tenant).limit(BATCHES_MAX)).await?;
-    for listed in &due {
-        let id = listed.parsed("batch_id", JobId::parse)?;
+    for listed in due.next(Work::CardBatch).await?.iter().take(BATCHES_MAX) {
+        let id = listed.id(JobId::parse)?;
         while began.elapsed() < RUN_TIME_MAX {
             match advance(app, tenant, id).await? {
                 Some(cards) => issued = issued.saturating_add(cards),

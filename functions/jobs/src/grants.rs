@@ -4,17 +4,16 @@
 //! recorded with the reason. A customer whose outcome is unknown is passed over and retried. No job waits for another.
 
 use futures::future::join_all;
-use ledger_core::dynamo::Attributes;
 use ledger_core::grants::bulk::{ASSET_NOT_RUN, FailedGrant, GrantJob, JOB_EXPIRED, JobStatus, SliceOutcome};
 use ledger_core::grants::grant::{self, Grant};
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, MarkerState, Window};
 use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
-use ledger_core::keys::{self, Shards, attr};
+use ledger_core::keys::{self, Work};
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::reads;
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request;
@@ -26,8 +25,6 @@ use tokio::time::Instant;
 const SLICE_CUSTOMERS: usize = 50;
 /// The number of customers that are processed at once.
 const CONCURRENCY: usize = 8;
-/// The number of jobs of a shard that are listed per query.
-const BATCH_ITEMS: usize = 10;
 /// A run starts no slice after this time: a function's time is limited, and a later run continues.
 const RUN_TIME_MAX: Duration = Duration::from_secs(15);
 
@@ -67,9 +64,9 @@ enum Granted {
 /// Processes every due job of a tenant, a slice of each in turn.
 ///
 /// An unknown outcome is returned as an error in the end, and does not stop other customers or jobs.
-pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Slice, Problem> {
+pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<Slice, Problem> {
     let began = Instant::now();
-    let mut jobs = due(app, tenant, shards).await?;
+    let mut jobs = due_jobs(due).await?;
     // Each run starts with another job, so that no job waits for those requested before it.
     let first = usize::try_from(app.ledger().entropy().jitter()).unwrap_or(0);
     let first = first.checked_rem(jobs.len()).unwrap_or(0);
@@ -101,24 +98,17 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Sl
 }
 
 /// The jobs that are due.
-async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<JobInRun>, Problem> {
+async fn due_jobs(due: &mut DueList) -> Result<Vec<JobInRun>, Problem> {
     let mut jobs = Vec::new();
-    for shard in 0..shards.count() {
-        let unfinished = reads::grant_jobs_to_continue(tenant, shard).limit(BATCH_ITEMS);
-        let mut after = None;
-        loop {
-            let query = unfinished.clone().after(after.take());
-            let items = app.dynamo().query(&query).await?;
-            for item in &items {
-                jobs.push(JobInRun { id: item.parsed("job_id", JobId::parse)?, passed_over: 0 });
-            }
-            match items.last() {
-                Some(last) if items.len() >= BATCH_ITEMS => after = Some(last.string(attr::DUE_SK)?),
-                Some(_) | None => break,
-            }
+    loop {
+        let listed = due.next(Work::GrantJob).await?;
+        if listed.is_empty() {
+            return Ok(jobs);
+        }
+        for job in &listed {
+            jobs.push(JobInRun { id: job.id(JobId::parse)?, passed_over: 0 });
         }
     }
-    Ok(jobs)
 }
 
 /// Processes one slice of a job, and stores the outcomes that are known.

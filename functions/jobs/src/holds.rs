@@ -4,55 +4,45 @@
 //! precedence.
 
 use futures::future::join_all;
-use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Admission;
 use ledger_core::ids::{PaymentId, Tenant};
-use ledger_core::keys::{self, attr};
+use ledger_core::keys::{self, Work};
 use ledger_core::payment_state::PaymentState;
 use ledger_core::payments::{self, PaymentRecord};
 use ledger_core::plan::Context;
-use ledger_core::reads;
-use ledger_core::terms::TenantTerms;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
+use ledger_runtime::due::{DueList, ListedWork};
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::views::PaymentStateView;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The number of holds of a shard that are listed per query.
-const BATCH_ITEMS: usize = 50;
 /// The number of holds that are released at once.
 const CONCURRENCY: usize = 8;
 /// A run starts nothing after this time: a function's time is limited, and a later run continues.
 const RUN_TIME_MAX: Duration = Duration::from_secs(20);
 
-/// Releases the holds that are due, shard by shard, and returns their number. A hold that cannot be released does not
+/// Releases the holds that are due and returns their number. A hold that cannot be released does not
 /// stop the others.
-pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
+pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let began = Instant::now();
     let (mut expired, mut fault) = (0_usize, None);
-    for shard in 0..terms.due_shards.count() {
-        let due = reads::holds_due(tenant, shard, app.now()).limit(BATCH_ITEMS);
-        let mut after = None;
-        while began.elapsed() < RUN_TIME_MAX {
-            let query = due.clone().after(after.take());
-            let items = app.dynamo().query(&query).await?;
-            for few in items.chunks(CONCURRENCY) {
-                for ended in join_all(few.iter().map(|item| expire(app, tenant, item))).await {
-                    match ended {
-                        Ok(given_back) => expired = expired.saturating_add(usize::from(given_back)),
-                        Err(problem) => {
-                            tracing::warn!(%tenant, code = problem.code(), "hold not released");
-                            fault = Some(problem);
-                        }
+    loop {
+        let holds = due.next(Work::Hold).await?;
+        if holds.is_empty() || began.elapsed() >= RUN_TIME_MAX {
+            break;
+        }
+        for few in holds.chunks(CONCURRENCY) {
+            for ended in join_all(few.iter().map(|hold| expire(app, tenant, hold))).await {
+                match ended {
+                    Ok(given_back) => expired = expired.saturating_add(usize::from(given_back)),
+                    Err(problem) => {
+                        tracing::warn!(%tenant, code = problem.code(), "hold not released");
+                        fault = Some(problem);
                     }
                 }
-            }
-            match items.last() {
-                Some(last) if items.len() >= BATCH_ITEMS => after = Some(last.string(attr::DUE_SK)?),
-                Some(_) | None => break,
             }
         }
     }
@@ -60,8 +50,8 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
 }
 
 /// Releases one hold; returns whether this run released it.
-async fn expire(app: &App, tenant: &Tenant, listed: &Item) -> Result<bool, Problem> {
-    let id = listed.parsed("payment_id", PaymentId::parse)?;
+async fn expire(app: &App, tenant: &Tenant, listed: &ListedWork) -> Result<bool, Problem> {
+    let id = listed.id(PaymentId::parse)?;
     let payment = async || -> Result<PaymentRecord, Problem> {
         let item = app.dynamo().get(&keys::payment(tenant, id)).await?.ok_or_else(Problem::not_found)?;
         Ok(PaymentRecord::read(&item)?)

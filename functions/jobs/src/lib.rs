@@ -10,8 +10,10 @@ mod settlement_runs;
 mod wind_downs;
 
 use ledger_core::ids::Tenant;
+use ledger_core::keys::Work;
 use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::settlement::{self, Sagas, Started};
 use serde::Serialize;
@@ -35,20 +37,67 @@ pub struct Progress {
     pub settled: usize,
 }
 
+/// The work that needs the ledger alone.
+const OF_THE_LEDGER: [Work; 6] =
+    [Work::Hold, Work::GrantJob, Work::CoveredCash, Work::CardBatch, Work::WindDown, Work::SettlementRun];
+
+/// The work that is done by this function.
+const WORKS: [Work; 8] = [
+    Work::Hold,
+    Work::GrantJob,
+    Work::CoveredCash,
+    Work::CardBatch,
+    Work::WindDown,
+    Work::SettlementRun,
+    Work::Settlement,
+    Work::Notice,
+];
+
+async fn listed(app: &App, tenant: &Tenant, works: &[Work]) -> Result<DueList, Problem> {
+    let shards = app.terms(tenant).await?.due_shards;
+    Ok(DueList::read(app.dynamo(), (tenant, shards), app.now(), works).await?)
+}
+
+/// Does all that is due, from one list. A failure of one kind of work does not stop the others.
+///
+/// # Errors
+/// As [`run_due`], [`start_settlements`] and [`announce_notices`].
+pub async fn run(
+    app: &App,
+    (sagas, announcer): (Option<&dyn Sagas>, Option<&dyn Announcer>),
+    tenant: &Tenant,
+) -> Result<Progress, Problem> {
+    let mut due = listed(app, tenant, &WORKS).await?;
+    let started = match sagas {
+        Some(sagas) => settlement::start_due(app, sagas, tenant, &mut due).await,
+        None => Ok(Started::default()),
+    };
+    let progress = run_listed(app, tenant, &mut due).await;
+    let announced = match announcer {
+        Some(announcer) => notices::run(app, announcer, tenant, &mut due).await,
+        None => Ok(0),
+    };
+    announced.and(started).and(progress)
+}
+
 /// Releases expired holds, grants bonuses on covered cash, issues batches of cards, closes the accounts of a tenant that is wound
 /// down, closes merchants' periods on schedule, and processes slices of every due job of a tenant. A failure of one does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later run continues.
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
+    run_listed(app, tenant, &mut listed(app, tenant, &OF_THE_LEDGER).await?).await
+}
+
+async fn run_listed(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<Progress, Problem> {
     let terms = app.terms(tenant).await?;
-    let expired = holds::run(app, tenant, &terms).await;
-    let granted = grants::run(app, tenant, terms.due_shards).await;
+    let expired = holds::run(app, tenant, due).await;
+    let granted = grants::run(app, tenant, due).await;
     // Whatever the terms are: a bonus that was due under earlier ones stays due.
-    let bonuses = bonuses::run(app, tenant).await;
-    let cards = cards::run(app, tenant).await;
-    let closed = wind_downs::run(app, tenant).await;
-    let settled = settlement_runs::run(app, tenant, &terms).await;
+    let bonuses = bonuses::run(app, tenant, due).await;
+    let cards = cards::run(app, tenant, due).await;
+    let closed = wind_downs::run(app, tenant, due).await;
+    let settled = settlement_runs::run(app, tenant, &terms, due).await;
     let (expired, granted, bonuses, cards, closed) = (expired?, granted?, bonuses?, cards?, closed?);
     Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards, closed, settled: settled? })
 }
@@ -58,7 +107,7 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
 /// # Errors
 /// 503 if the store or the state machine did not answer; a later run continues.
 pub async fn start_settlements(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<Started, Problem> {
-    settlement::start_due(app, sagas, tenant).await
+    settlement::start_due(app, sagas, tenant, &mut listed(app, tenant, &[Work::Settlement]).await?).await
 }
 
 /// Announces the changed addresses of a tenant; returns their number.
@@ -66,5 +115,5 @@ pub async fn start_settlements(app: &App, sagas: &dyn Sagas, tenant: &Tenant) ->
 /// # Errors
 /// 503 if the store did not answer, or an announcement was not taken; a later run continues.
 pub async fn announce_notices(app: &App, announcer: &dyn Announcer, tenant: &Tenant) -> Result<usize, Problem> {
-    notices::run(app, announcer, tenant).await
+    notices::run(app, announcer, tenant, &mut listed(app, tenant, &[Work::Notice]).await?).await
 }

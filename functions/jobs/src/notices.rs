@@ -1,26 +1,27 @@
 //! Announces changed addresses: at least once each.
 
-use ledger_core::dynamo::Attributes;
 use ledger_core::events::Announcement;
 use ledger_core::ids::{AuditId, Tenant};
-use ledger_core::keys::{self, attr};
+use ledger_core::keys::{self, Work};
 use ledger_core::notices::Notice;
 use ledger_core::operation::Operation;
-use ledger_core::reads;
 use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::execute::ApplyError;
 use ledger_runtime::problem::Problem;
 
-/// How many notices a run announces. A later run continues.
-const NOTICES_MAX: usize = 100;
-
 /// Announces the notices that are due, oldest first, and returns their number. One that cannot be announced does not stop
 /// the others.
-pub(crate) async fn run(app: &App, announcer: &dyn Announcer, tenant: &Tenant) -> Result<usize, Problem> {
+pub(crate) async fn run(
+    app: &App,
+    announcer: &dyn Announcer,
+    tenant: &Tenant,
+    due: &mut DueList,
+) -> Result<usize, Problem> {
     let (mut announced, mut fault) = (0_usize, None);
-    for listed in app.dynamo().query(&reads::notices_to_announce(tenant).limit(NOTICES_MAX)).await? {
-        match announce(app, announcer, tenant, listed.parsed(attr::DUE_SK, AuditId::parse)?).await {
+    for listed in due.next(Work::Notice).await? {
+        match announce(app, announcer, tenant, listed.id(AuditId::parse)?).await {
             Ok(was_due) => announced = announced.saturating_add(usize::from(was_due)),
             Err(problem) => fault = Some(problem),
         }

@@ -5,10 +5,10 @@
 use futures::future::join_all;
 use ledger_core::calendar;
 use ledger_core::crediting::LaneCredit;
-use ledger_core::dynamo::{Attributes, Item, ItemError};
+use ledger_core::dynamo::ItemError;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{JobId, MerchantId, SettlementId, Tenant};
-use ledger_core::keys::{self, Shards};
+use ledger_core::keys::{self, Work};
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::settlement_runs::{
@@ -19,9 +19,11 @@ use ledger_core::settlements::Settlement;
 use ledger_core::terms::TenantTerms;
 use ledger_core::time::{BusinessDate, Timestamp};
 use ledger_runtime::app::App;
+use ledger_runtime::due::{DueList, ListedWork};
 use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::settlement;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -83,11 +85,10 @@ impl From<ReadError> for NotClosed {
 
 /// Starts the runs of closing days that are over, and continues those of a tenant; returns how many merchants this tick closed.
 /// One that cannot go on does not stop the others: the first error is returned when they are dealt with.
-pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
+pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms, due: &mut DueList) -> Result<usize, Problem> {
     let (began, mut opened) = (Instant::now(), 0_usize);
     let mut failed = start_all_ended(app, tenant, terms).await.err();
-    let due = app.dynamo().query(&reads::settlement_runs_to_continue(tenant).limit(RUNS_MAX)).await?;
-    for listed in &due {
+    for listed in due.next(Work::SettlementRun).await?.iter().take(RUNS_MAX) {
         match continue_run(app, tenant, (listed, began), &mut opened).await {
             Ok(()) => {}
             Err(problem) => failed = failed.or(Some(problem)),
@@ -100,10 +101,10 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
 async fn continue_run(
     app: &App,
     tenant: &Tenant,
-    (listed, began): (&Item, Instant),
+    (listed, began): (&ListedWork, Instant),
     opened: &mut usize,
 ) -> Result<(), Problem> {
-    let id = listed.parsed("settlement_run_id", JobId::parse)?;
+    let id = listed.id(JobId::parse)?;
     while began.elapsed() < RUN_TIME_MAX {
         let Some(merchants) = advance(app, tenant, id).await? else { break };
         *opened = opened.saturating_add(merchants);
@@ -219,8 +220,7 @@ async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: Merch
             Verdict::Listed(_) | Verdict::NotClosed => return Ok(Closing::NotClosed),
             Verdict::Line(status) => return Ok(Closing::Not(status)),
         };
-        let Some(shards) = seen.shards() else { return Ok(Closing::Not(LineStatus::Unreadable)) };
-        if !has_credits(app, tenant, (merchant, shards)).await? {
+        if !has_credits(app, tenant, merchant).await? {
             return Ok(nothing_to_settle(&seen));
         }
         let cx = app.ledger().context(app.now()).map_err(|_| Problem::unavailable())?;
@@ -250,8 +250,7 @@ async fn has_open(
 ) -> Result<Closing, NotClosed> {
     let item = app.dynamo().get(&keys::settlement(tenant, merchant, open)).await?;
     let open = item.as_ref().map(Settlement::read).transpose()?;
-    let Some(shards) = seen.shards() else { return Ok(Closing::Not(LineStatus::Unreadable)) };
-    if open.is_some_and(|open| is_covered(run, &open)) || !has_credits(app, tenant, (merchant, shards)).await? {
+    if open.is_some_and(|open| is_covered(run, &open)) || !has_credits(app, tenant, merchant).await? {
         return Ok(nothing_to_settle(seen));
     }
     Ok(Closing::Not(LineStatus::SettlementOpen))
@@ -263,16 +262,10 @@ fn nothing_to_settle(seen: &SeenMerchant) -> Closing {
 }
 
 /// Whether something was credited to a merchant that no settlement has.
-async fn has_credits(app: &App, tenant: &Tenant, (merchant, shards): (MerchantId, Shards)) -> Result<bool, NotClosed> {
+async fn has_credits(app: &App, tenant: &Tenant, merchant: MerchantId) -> Result<bool, NotClosed> {
     let lanes = LaneCredit::all(&app.dynamo().query(&reads::lane_credits(tenant, merchant)).await?)?;
     if lanes.iter().any(|lane| !lane.sums.is_empty()) {
         return Ok(true);
     }
-    let returned = (0..shards.count()).map(|shard| reads::returned_to_settle(tenant, merchant, shard));
-    for query in returned.chain([reads::periods_to_settle(tenant, merchant)]) {
-        if !app.dynamo().query(&query.limit(1)).await?.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(!settlement::free_records(app.dynamo(), (tenant, merchant)).await?.is_empty())
 }

@@ -4,15 +4,14 @@
 use futures::future::join_all;
 use ledger_core::account::Account;
 use ledger_core::closing::{self, CardClose, ClosingReceipt, CustomerClose};
-use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, Fields, Window};
 use ledger_core::ids::{Actor, JobId, Principal, Tenant};
-use ledger_core::keys;
+use ledger_core::keys::{self, Work};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::reads;
 use ledger_core::wind_downs::{OpenAccount, SliceOutcome, Standing, WindDown, WindDownStatus};
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::execute::{PlanError, ok};
 use ledger_runtime::problem::{Code, Problem};
 use serde::{Deserialize, Serialize};
@@ -52,11 +51,10 @@ struct Refused {
 }
 
 /// Continues the jobs of a tenant; returns how many accounts this run closed.
-pub(crate) async fn run(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
+pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let (began, mut closed) = (Instant::now(), 0_usize);
-    let due = app.dynamo().query(&reads::wind_downs_to_continue(tenant).limit(JOBS_MAX)).await?;
-    for listed in &due {
-        let id = listed.parsed("wind_down_id", JobId::parse)?;
+    for listed in due.next(Work::WindDown).await?.iter().take(JOBS_MAX) {
+        let id = listed.id(JobId::parse)?;
         while began.elapsed() < RUN_TIME_MAX {
             match advance(app, tenant, id).await? {
                 Some(accounts) => closed = closed.saturating_add(accounts),

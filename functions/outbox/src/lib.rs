@@ -6,12 +6,14 @@
 
 use ledger_core::crediting::VolumeLimits;
 use ledger_core::ids::Tenant;
+use ledger_core::keys::Work;
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::figures::{self, Folded};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{self, Published, Publisher};
 use ledger_runtime::sealing::{self, Pass, Passed, RUN_TIME_MAX, Sealed};
-use ledger_runtime::topups::{self, Recovered};
+use ledger_runtime::topups::Recovered;
 use ledger_runtime::worker::Due;
 use serde::Serialize;
 use std::time::Duration;
@@ -110,17 +112,17 @@ fn ended(events: Published) -> Result<(), Problem> {
 /// Recovers the operations in flight of a tenant.
 ///
 /// # Errors
-/// 503 if the store did not answer, or there are operations in flight and the PSP's secret has not been read; a later run
-/// continues. 500 if there are operations in flight and no PSP is configured.
+/// 503 if the store did not answer, or operations in flight are due and the PSP's secret has not been read; a later run
+/// continues. 500 if operations in flight are due and no PSP is configured.
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Recovered, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
+    let works = [Work::Flight, Work::PspCheck];
+    let mut due = DueList::read(app.dynamo(), (tenant, shards), app.now(), &works).await?;
     match app.provider_if_any().await {
-        Ok(Some(provider)) => provider.psp_executor().recover(tenant, shards).await,
+        Ok(Some(provider)) => provider.psp_executor().recover(tenant, &mut due).await,
         // A deployment may precede its Stripe account. But removing the account while operations are in flight is an
         // error.
-        absent if topups::any_waits(app.dynamo(), tenant, shards).await? => {
-            absent.and_then(|_| Err(no_provider(tenant)))
-        }
+        absent if due.has(Work::Flight) => absent.and_then(|_| Err(no_provider(tenant))),
         Ok(None) | Err(_) => Ok(Recovered::default()),
     }
 }

@@ -1,13 +1,12 @@
 //! Files that staff asked for, one after the other. A worker that stops leaves the job, and a later one makes the file again.
 
-use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::files::FileJob;
 use ledger_core::ids::{JobId, Tenant};
-use ledger_core::keys;
+use ledger_core::keys::{self, Work};
 use ledger_core::operation::Operation;
-use ledger_core::reads;
 use ledger_core::transaction::{BuildError, Transaction};
 use ledger_runtime::app::App;
+use ledger_runtime::due::{DueList, ListedWork};
 use ledger_runtime::files::{self, FileProgress};
 use ledger_runtime::problem::Problem;
 use std::time::Duration;
@@ -31,13 +30,13 @@ pub(crate) struct FileTime {
 
 /// Makes the files that are due; returns their number. A file that cannot be made does not stop the others: the first error is
 /// returned when they are made.
-pub(crate) async fn run(app: &App, tenant: &Tenant, time: FileTime) -> Result<usize, Problem> {
+pub(crate) async fn run(app: &App, tenant: &Tenant, (due, time): (&mut DueList, FileTime)) -> Result<usize, Problem> {
     if app.files().is_none() {
         return Ok(0);
     }
     let (mut made, mut failed) = (0_usize, None);
-    for listed in app.dynamo().query(&reads::files_to_make(tenant).limit(FILES_MAX)).await? {
-        if time.began.elapsed() >= time.begun_within {
+    for listed in due.next(Work::File).await? {
+        if made >= FILES_MAX || time.began.elapsed() >= time.begun_within {
             break;
         }
         match make(app, tenant, &listed, time).await {
@@ -49,8 +48,8 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, time: FileTime) -> Result<us
 }
 
 /// Makes a file; `false` if another worker has it, or it is over.
-async fn make(app: &App, tenant: &Tenant, listed: &Item, time: FileTime) -> Result<bool, Problem> {
-    let id = listed.parsed("file_id", JobId::parse)?;
+async fn make(app: &App, tenant: &Tenant, listed: &ListedWork, time: FileTime) -> Result<bool, Problem> {
+    let id = listed.id(JobId::parse)?;
     // The index may be behind, so the job itself is read.
     let Some(item) = app.dynamo().get(&keys::file(tenant, id)).await? else { return Ok(false) };
     let taken = built(FileJob::read(&item)?.take(tenant, app.now()))?;

@@ -7,7 +7,9 @@
 mod files;
 
 use files::FileTime;
+use ledger_core::keys::Work;
 use ledger_runtime::app::App;
+use ledger_runtime::due::DueList;
 use ledger_runtime::previews;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::reconcile::{self, Outlets, Reconciled, Settings};
@@ -48,10 +50,13 @@ pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Ran, Problem
 /// As [`run`].
 pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Settings) -> Result<Ran, Problem> {
     let began = Instant::now();
+    let shards = app.terms(&due.tenant).await?.due_shards;
+    let works = [Work::TermsPreview, Work::File, Work::Reconciliation];
+    let mut listed = DueList::read(app.dynamo(), (&due.tenant, shards), app.now(), &works).await?;
     // First: a staff member waits for them.
-    let previews = previews::run_due(app, &due.tenant).await;
+    let previews = previews::run_due(app, &due.tenant, &mut listed).await;
     let time = FileTime { began, begun_within: FILES_BEGUN_WITHIN, given_up_after: CALL_TIME_MAX };
-    let files = files::run(app, &due.tenant, time).await;
+    let files = files::run(app, &due.tenant, (&mut listed, time)).await;
     let reconciled = if CALL_TIME_MAX.saturating_sub(began.elapsed()) < settings.longest {
         tracing::info!(tenant = %due.tenant, "reconciliations left to another call");
         Ok(Reconciled::default())
@@ -59,7 +64,7 @@ pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Sett
         // Without a provider its records are not compared; the books are.
         let provider = app.provider_if_any().await.unwrap_or_default();
         let psp_executor = provider.as_ref().map(|provider| provider.psp_executor());
-        reconcile::run_due((app, outlets), psp_executor, &due.tenant, settings).await
+        reconcile::run_due((app, outlets), psp_executor, (&due.tenant, &mut listed), settings).await
     };
     Ok(Ran { reconciled: reconciled?, previews: previews?, files: files? })
 }

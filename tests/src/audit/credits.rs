@@ -166,8 +166,11 @@ pub(super) fn entries_are_credited_when_sealed(audit: &Audit<'_>) -> Checked {
         }
         ensure_eq!(parts, [false; 3], "{row}: whether it is sealed, credited and in a period");
         let due = row.opt_text("_due_pk").unwrap_or_default();
-        let [publish, seal] = ["publish#", "seal#"].map(|work| format!("{}#due#{work}", audit.tenant));
-        ensure!(due.starts_with(&publish) || due.starts_with(&seal), "{row} is not credited: `_due_pk` is {due:?}");
+        let publish = format!("{}#due#publish#", audit.tenant);
+        ensure!(due.starts_with(&publish), "{row} is not credited: `_due_pk` is {due:?}");
+        let merchant = credit.merchant_pk.rsplit('#').next().unwrap_or_default();
+        let names = row.opt_text("_due_sk").and_then(|due| due.split_once('#')).map(|(_, names)| names);
+        ensure!(names == Some(merchant) || names == Some("published"), "{row}: `_due_sk` names {names:?}");
     }
     for entry in audit.entries.iter().filter(|entry| !entry.row.has("credited_by")) {
         let is_credited = entry.row.has("_credited_at") || entry.row.has("_period");

@@ -34,8 +34,10 @@ pub(super) fn authorized_payments_have_holds(audit: &Audit<'_>) -> Checked {
         let state = state_of_hold(payment)?;
         ensure_eq!(hold.text("state")?, state, "{hold}: the state");
         ensure_eq!(hold.text("expires_at")?, payment.text("expires_at")?, "{hold}: `expires_at`");
-        let is_due = hold.opt_text("_due_pk").is_some_and(|due| due.contains("#due#hold#"));
+        let is_due = hold.opt_text("_due_sk").is_some_and(|due| due.contains("#hold#"));
         ensure_eq!(is_due, state == "authorized", "{hold} is {state}: whether it is due");
+        let is_listed = hold.opt_text("owner_pk").is_some_and(|of| of.contains("#holds#"));
+        ensure_eq!(is_listed, is_due, "{hold} is {state}: whether it is listed");
         let (held, captured) = (by_asset(payment, "authorized_")?, by_asset(payment, "captured_")?);
         ensure_eq!(by_asset(hold, "held_")?, held, "{hold}: what is held");
         let is_within = captured.iter().all(|(asset, taken)| held.get(asset) >= Some(taken));

@@ -38,8 +38,11 @@ const STEPS: [&str; 12] = [
 ];
 
 /// Attributes that a marker in flight has.
-const IN_FLIGHT: [&str; 8] =
-    ["fence", "lease_until", "taken_at", "epoch", "first_sent_at", "psp_body", "_due_pk", "_due_sk"];
+const IN_FLIGHT: [&str; 6] = ["fence", "lease_until", "taken_at", "epoch", "first_sent_at", "psp_body"];
+/// Attributes that only a marker has which is due.
+const DUE: [&str; 2] = ["_due_pk", "_due_sk"];
+/// Attributes that only a marker has which needs review.
+const LISTED: [&str; 2] = ["owner_pk", "owner_sk"];
 
 /// Whether a marker is claimed and has no stored response.
 pub(super) fn is_in_flight(marker: &Item) -> bool {
@@ -144,7 +147,9 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
             let operation = marker.text("operation")?;
             ensure!(["topup", "topup_refund"].contains(&operation), "{marker} is {state}, and calls no PSP");
             ensure_eq!(marker.has("parked"), state == "PARKED", "{marker} is {state}: whether it has `parked`");
-            (absent(&IN_FLIGHT), present(&["ttl", "status", "body"]))
+            let (needed, others) = if state == "PARKED" { (LISTED, DUE) } else { (DUE, LISTED) };
+            let foreign = present(&["ttl", "status", "body"]).or_else(|| present(&others));
+            (absent(&IN_FLIGHT).or_else(|| absent(&needed)), foreign)
         } else {
             ensure!(is_answered(marker.item) || state == "REVERSED", "{marker} is {state}");
             // A terminal's marker is kept for its reversal, however late that comes.
@@ -160,7 +165,7 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
                 (true, false) => &["status", body, "fp", "fp_key"],
                 (false, _) => &[],
             };
-            (absent(response), present(&["_due_pk", "_due_sk", "lease_until", "parked"]))
+            (absent(response), present(&["_due_pk", "_due_sk", "owner_pk", "owner_sk", "lease_until", "parked"]))
         };
         if let Some(name) = missing {
             return Err(format!("{marker} is {state} without `{name}`"));
@@ -172,14 +177,14 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
     Ok(())
 }
 
-/// Checks that markers of events expire, and that a kept event is due until an operator dismisses it.
+/// Checks that markers of events expire, and that a kept event is listed until an operator dismisses it.
 pub(super) fn events_markers_expire(audit: &Audit<'_>) -> Checked {
     for marker in audit.events() {
         ensure!(marker.has("ttl") && marker.has("processed_at"), "{marker} has no `ttl` or `processed_at`");
     }
     for kept in audit.under("kept") {
-        let (is_due, is_dismissed) = (kept.has("_due_pk"), kept.has("dismissed_at"));
-        ensure!(is_due != is_dismissed, "{kept}: due is {is_due}, dismissed is {is_dismissed}");
+        let (is_listed, is_dismissed) = (kept.has("owner_pk"), kept.has("dismissed_at"));
+        ensure!(is_listed != is_dismissed, "{kept}: listed is {is_listed}, dismissed is {is_dismissed}");
     }
     Ok(())
 }

@@ -74,17 +74,14 @@ pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
     equal_for_merchants(&held, &audit.posted.held, "held")
 }
 
-/// Checks that each returned payout, which is in the balance from the start, is due for settlement until it is in one.
-pub(super) fn returned_payouts_are_due_until_settled(audit: &Audit<'_>) -> Checked {
+/// Checks that each returned payout, which is in the balance from the start, is in its merchant's partition, where settlements
+/// list it, and due for no worker.
+pub(super) fn returned_payouts_are_listed(audit: &Audit<'_>) -> Checked {
     for record in audit.under("RETURNED#") {
         ensure!(record.has("credited_at"), "{record} is not credited");
-        let due = record.opt_text("_due_pk").unwrap_or_default();
-        if record.has("settlement_id") {
-            ensure_eq!(due, "", "{record} is in a settlement: `_due_pk`");
-            continue;
-        }
-        let expected = format!("{}#due#settle#{}#", audit.tenant, record.text("merchant_id")?);
-        ensure!(due.starts_with(&expected), "{record}: `_due_pk` is {due:?}, expected {expected}..");
+        ensure!(!record.has("_due_pk"), "{record} is due");
+        let home = format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?);
+        ensure_eq!(record.pk, home, "{record}: the partition");
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ const RULES_WHEN_CREDITED: [(&str, Rule); 6] = [
     ("cash rooms equal allotments", cash::cash_rooms_equal_allotments),
     ("refund rooms equal refunds", cash::refund_rooms_equal_refunds),
     ("merchants' balances equal postings", merchants::balances_equal_postings),
-    ("returned payouts are due until settled", merchants::returned_payouts_are_due_until_settled),
+    ("returned payouts are listed", merchants::returned_payouts_are_listed),
     ("entries are credited when sealed", credits::entries_are_credited_when_sealed),
     ("periods equal entries", periods::periods_equal_entries),
 ];

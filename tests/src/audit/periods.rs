@@ -167,12 +167,12 @@ fn is_in_one_settlement(audit: &Audit<'_>, closed: Row<'_>, period: Period, reco
         }
     }
     ensure_eq!(named, Vec::from_iter(owner), "{closed}: the settlements that have it");
-    let due = closed.opt_text("_due_pk").unwrap_or_default();
-    let expected = match owner {
-        Some(_) => String::new(),
-        None => format!("{}#due#settle_period#{}#0", audit.tenant, closed.id()),
-    };
-    ensure_eq!(due, expected, "{closed}: `_due_pk`");
+    ensure!(!closed.has("_due_pk"), "{closed} is due");
+    let listed = audit.row(closed.pk, &closed.sk.replacen("PERIOD#", "PERIOD_BACK#", 1));
+    ensure!(owner.is_some() || listed.is_some(), "{closed} is in no settlement and not listed as given back");
+    if let Some(listed) = listed {
+        ensure_eq!(listed.text("period_id")?, closed.text("period_id")?, "{listed}: the period");
+    }
     Ok(())
 }
 

@@ -25,7 +25,6 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
     for record in audit.under("RETURNED#") {
         let merchant_pk = format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?);
         if let Some(id) = record.opt_text("settlement_id") {
-            ensure!(!record.has("_due_pk"), "{record} is in a settlement and due");
             let owed = record.numbers("merchant_delta")?;
             settled.entry(id).or_default().push(Settled { row: record, merchant_pk, kind: Kind::Trade, owed });
         }

@@ -9,8 +9,9 @@ use crate::http::tap::{Attempts, Seen, Tap};
 use crate::http::topup_rig::TestClock;
 use crate::http::{Host, Merchant, World};
 use ledger_core::crediting::LaneCredit;
-use ledger_core::dynamo::Item;
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, Tenant};
+use ledger_core::keys::{attr, sk};
 use ledger_core::reads;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_runtime::app::App;
@@ -67,7 +68,8 @@ impl Workers {
 
     /// Publishes the entries that wait, as the stream delivers them; returns their number.
     pub(super) async fn publish(&self, shop: &Shop<'_>) -> usize {
-        let changed = rows(shop, |shard| reads::entries_to_publish(shop.tenant, shard), 1).await;
+        let mut changed = rows(shop, |shard| reads::records_unsealed(shop.tenant, shard), 1).await;
+        changed.retain(|row| row.text(attr::SK).is_ok_and(|sort| sort.starts_with(sk::TXN)));
         let (waiting, due) = (changed.len(), Due { changed, ..Due::everything(shop.tenant.clone()) });
         let publish = outbox::publish_due(&self.app, Some(&self.publisher), &due);
         assert_eq!(gate::as_function("outbox", publish).await.expect("published").published, waiting);
@@ -104,10 +106,11 @@ impl Shop<'_> {
 
 /// Whether the merchant has something to settle: a returned payout, or entries in an open period.
 pub(super) async fn is_credited(shop: &Shop<'_>) -> bool {
-    let due = rows(shop, |shard| reads::returned_to_settle(shop.tenant, shop.id(), shard), 1).await;
+    let free = ledger_runtime::settlement::free_records(shop.world.app.dynamo(), (shop.tenant, shop.id()));
+    let free = gate::as_test(free).await.expect("an answer");
     let lanes = gate::as_test(shop.world.app.dynamo().query(&reads::lane_credits(shop.tenant, shop.id()))).await;
     let lanes = LaneCredit::all(&lanes.expect("an answer")).expect("as they are written");
-    lanes.iter().any(|lane| !lane.sums.is_empty()) || !due.is_empty()
+    lanes.iter().any(|lane| !lane.sums.is_empty()) || !free.is_empty()
 }
 
 /// What a due index query lists on all shards.

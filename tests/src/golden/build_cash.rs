@@ -70,9 +70,11 @@ pub enum CashDoes {
         merchant: String,
         topup: String,
     },
-    /// All bonuses on the cash of a merchant that was covered are granted.
+    /// All bonuses on the cash of a merchant that was covered are granted, and each bonus of an entry before `from` is granted or
+    /// reversed.
     BonusesGranted {
         merchant: String,
+        from: String,
     },
 }
 
@@ -140,10 +142,10 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
             let bonus = CashBonus::read(world.must(&keys::cash_bonus(tenant, merchant, topup))).unwrap();
             Ok(Made::Draft(bonus::plan(tenant, (&bonus, world.card_in_use(bonus.card)), &world.terms(), cx)?.draft))
         }
-        CashDoes::BonusesGranted { merchant } => {
-            let merchant = MerchantId::parse(merchant).unwrap();
+        CashDoes::BonusesGranted { merchant, from } => {
+            let (merchant, from) = (MerchantId::parse(merchant).unwrap(), TransactionId::parse(from).unwrap());
             let coverage = Coverage::read(world.get(&keys::settling(tenant, merchant))).unwrap();
-            Ok(Made::Whole(coverage.granted(tenant, merchant, cx.now).unwrap()))
+            Ok(Made::Whole(coverage.granted((tenant, merchant), from, cx.now).unwrap()))
         }
     }
 }

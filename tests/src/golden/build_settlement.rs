@@ -10,13 +10,13 @@ use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
-use ledger_core::keys::{self, Partition, attr};
+use ledger_core::keys::{self, Key, Partition, attr, sk};
 use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{EventId, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspTerms};
 use ledger_core::settlements::requests::{PayoutRequest, PayoutRequestKind};
 use ledger_core::settlements::returned::{self, PayoutMeaning};
 use ledger_core::settlements::{
-    self, Move, Open, Settleable, Settlement, Settling, Task, UndoReason, next_move, sending,
+    self, Move, Open, Settleable, Settlement, Settling, Task, UndoReason, given_back_period, next_move, sending,
 };
 use ledger_core::terms::MerchantTerms;
 use ledger_core::time::BusinessDate;
@@ -239,12 +239,18 @@ fn read(world: &World, merchant: &str, id: &str) -> Settlement {
 }
 
 impl World {
-    /// The returned payouts and closed periods of a merchant that are due for settlement.
+    /// The returned payouts of a merchant, and the periods that were given back, that no settlement has.
     fn settleable(&self, merchant: MerchantId) -> Vec<Settleable> {
-        let marks = ["settle", "settle_period"].map(|work| format!("{}#due#{work}#{merchant}#", self.tenant));
+        let back: Vec<Key> = self
+            .items()
+            .filter(|item| item.text(attr::SK).unwrap().starts_with(sk::PERIOD_BACK))
+            .map(|item| given_back_period(&self.tenant, merchant, item).unwrap())
+            .collect();
+        let home = Partition::merchant(&self.tenant, merchant);
         let is_due = |item: &&ledger_core::dynamo::Item| {
-            let due = item.opt_text(attr::DUE_PK).unwrap();
-            due.is_some_and(|due| marks.iter().any(|mark| due.starts_with(mark)))
+            let (pk, sort) = (item.text(attr::PK).unwrap(), item.text(attr::SK).unwrap());
+            let is_listed = sort.starts_with(sk::RETURNED) || back.iter().any(|key| key.sk() == sort);
+            pk == home.as_str() && is_listed && Settleable::is_free(item)
         };
         self.items().filter(is_due).map(|item| Settleable::read(item).unwrap()).collect()
     }

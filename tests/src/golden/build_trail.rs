@@ -8,9 +8,9 @@ use crate::declared;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events;
 use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight};
-use ledger_core::keys::{self, Shards, attr};
+use ledger_core::keys::{Shards, attr, sk};
 use ledger_core::psp::{EventId, PspId};
-use ledger_core::sealing::unmark;
+use ledger_core::sealing::{is_to_publish, unmark};
 use ledger_core::topups::claim as topup_claim;
 use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::Transaction;
@@ -125,7 +125,7 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
             Transaction::record(Record::canceling(tenant, &Records::read(world, topup, None)?.topup, now))
         }
         TrailDoes::Published {} => {
-            let due = |item: &Item| mark(item).is_some_and(|mark| keys::publish_mark(tenant, mark));
+            let due = |item: &Item| item.text(attr::SK).unwrap().starts_with(sk::TXN) && is_to_publish(tenant, item);
             events::published(tenant, &world.keys_of(due), Shards::new(2).unwrap())
         }
         TrailDoes::Unmark {} => unmark(&world.keys_of(|item| mark(item).is_some() && item.contains_key("_sealed"))),

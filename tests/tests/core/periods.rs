@@ -6,12 +6,12 @@ use ledger_core::crediting::{LaneCredit, LaneCredits};
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::failure::Failure;
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Key};
+use ledger_core::keys::{self, Key, sk};
 use ledger_core::sealing::Sealable;
 use ledger_core::sealing::lanes::{Heads, LaneBatch, LaneHead, LaneRejection};
 use ledger_core::settlements::{
-    Compensation, Move, Settleable, Settlement, Settling, Task, UndoReason, close_lane, collect, last_batch, next_move,
-    read_batch, release_batch, start_undo,
+    Compensation, Move, Settleable, Settlement, Settling, Task, UndoReason, close_lane, collect, given_back_period,
+    last_batch, next_move, read_batch, release_batch, start_undo,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Rejection, Transaction, Verdict};
@@ -102,7 +102,7 @@ impl World {
             "transaction_id": { "S": id }, "operation": { "S": operation }, "principal": { "S": payer },
             "actor": { "S": payer }, "idempotency_key": { "S": id }, "created_at": { "S": self.now.to_string() },
             "postings": { "L": [posting(&payer, -delta), posting(&format!("merchant:{MERCHANT}"), delta)] },
-            "credited_by": { "S": "seal" }, "_due_sk": { "S": id },
+            "credited_by": { "S": "seal" }, "_due_sk": { "S": format!("{id}#{MERCHANT}") },
             "_due_pk": { "S": format!("{TENANT}#due#publish#0") },
         });
         self.put("customer", CUSTOMER, &format!("TXN#{id}"), &entry);
@@ -140,14 +140,12 @@ impl World {
         }
     }
 
-    /// What an index lists: periods with a due index entry of this work, as they are there.
-    fn due(&self, work: &str) -> Vec<Item> {
-        let mark = format!("{TENANT}#due#{work}#{MERCHANT}#0");
-        self.index
-            .iter()
-            .map(|(_, item)| item.clone())
-            .filter(|item| opt_text(item, "_due_pk") == Some(&mark))
-            .collect()
+    /// The periods that were given back and that no settlement has.
+    fn given_back(&self) -> Vec<Item> {
+        let listed = self.table.iter().filter(|((_, sort), _)| sort.starts_with(sk::PERIOD_BACK));
+        let keys = listed.map(|(_, item)| given_back_period(&tenant(), merchant(), item).unwrap());
+        let periods = keys.map(|key| self.table.get(&key).unwrap().clone());
+        periods.filter(Settleable::is_free).collect()
     }
 
     fn head(&self) -> LaneHead {
@@ -203,7 +201,7 @@ impl World {
                 }
             }
         } else {
-            let due = self.due("settle_period");
+            let due = self.given_back();
             let due: Vec<Settleable> = due.iter().map(|item| Settleable::read(item).unwrap()).collect();
             let open = self.table.get(&credited()).map(|item| LaneCredit::read(0, item).unwrap());
             let closing = open.and_then(|open| close_lane(&of, &settlement, &open, now).unwrap());

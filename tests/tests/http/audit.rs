@@ -198,11 +198,12 @@ async fn each_rule_finds_its_disorders() {
         ),
         ("authorized payments have holds", "no hold", without("HOLD", &any)),
         ("authorized payments have holds", "no payment", without("PAYMENT", &is_in("authorized"))),
-        ("authorized payments have holds", "not due", unset("HOLD", &is_in("authorized"), "_due_pk")),
+        ("authorized payments have holds", "not due", unset("HOLD", &is_in("authorized"), "_due_sk")),
+        ("authorized payments have holds", "not listed", unset("HOLD", &is_in("authorized"), "owner_pk")),
         (
             "authorized payments have holds",
             "due after its end",
-            set("HOLD", &is_in("captured"), "_due_pk", s("audit#due#hold#0")),
+            set("HOLD", &is_in("captured"), "_due_sk", s("2026-11-21T03:00:00.000Z#hold#x")),
         ),
         (
             "authorized payments have holds",
@@ -300,8 +301,8 @@ fn in_flight(good: &Books, more: &[(&str, Value)], less: &[&str]) -> Books {
     let flight = [
         ("state", "IN_FLIGHT"),
         ("lease_until", "2026-11-21T03:00:30.000Z"),
-        ("_due_pk", "audit#due#flight#0"),
-        ("_due_sk", "2026-11-21T03:00:30.000Z#x"),
+        ("_due_pk", "audit#due#0"),
+        ("_due_sk", "2026-11-21T03:00:30.000Z#flight#x"),
     ];
     marker.extend(flight.map(|(name, text)| (name.to_owned(), s(text))));
     marker.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));

@@ -397,7 +397,7 @@ async fn failing_hold_or_job_does_not_block_others() {
     let (customer, _) = stage.held("500").await;
     let bulk = json!({"customer_ids": [customer.id], "asset": "POINT", "amount": "25", "reason": "campaign"});
     let _ = world.operator("/v1/admin/grants", &bulk).await;
-    plant(&table, world, "hold", ("payment_id", &new_id())).await;
+    plant(&table, world, "hold", &new_id()).await;
     let later = worker(&host, WEEK + HOUR).await;
     let failed = run(&later, world).await.expect_err("the run fails");
     assert_eq!(failed.code(), "not_found");
@@ -407,7 +407,7 @@ async fn failing_hold_or_job_does_not_block_others() {
     );
 
     let (customer, _) = stage.held("500").await;
-    plant(&table, world, "job", ("job_id", "no id")).await;
+    plant(&table, world, "grant_job", "no id").await;
     let failed = run(&later, world).await.expect_err("the run fails");
     assert_eq!(failed.code(), "not_found");
     assert_eq!(money(world, &customer).await, amounts("500", "0"));
@@ -417,10 +417,11 @@ async fn failing_hold_or_job_does_not_block_others() {
 
 /// Plants a row with a due index entry for work that does not exist.
 #[expect(clippy::disallowed_methods, reason = "no code of the ledger's writes such a row")]
-async fn plant(table: &Client, world: &World, due: &str, (name, value): (&str, &str)) {
+async fn plant(table: &Client, world: &World, due: &str, id: &str) {
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let row = table.put_item().table_name(world.table_name());
     let row = row.item("uuid", text(&format!("{}#rogue#1", world.tenant))).item("type", text(due));
-    let row = row.item("_due_pk", text(&format!("{}#due#{due}#0", world.tenant))).item("_due_sk", text("2026"));
-    let _ = row.item(name, text(value)).send().await.expect("a row");
+    let row = row.item("_due_pk", text(&format!("{}#due#0", world.tenant)));
+    let row = row.item("_due_sk", text(&format!("2026-01-01T00:00:00.000Z#{due}#{id}")));
+    let _ = row.send().await.expect("a row");
 }

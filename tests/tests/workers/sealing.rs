@@ -77,8 +77,8 @@ async fn concurrent_sealing_seals_each_record_once() {
     let books = world.books().await;
     let (pk, sk, _) = books.under("TXN#").next().expect("an entry");
     let row = books.stored(pk, sk).expect("an entry");
-    let mark = s(format!("{}#due#seal#0", world.tenant));
-    let id = s(sk.trim_start_matches("TXN#"));
+    let mark = s(format!("{}#due#publish#0", world.tenant));
+    let id = s(format!("{}#published", sk.trim_start_matches("TXN#")));
     world.plant(with(&with(row, "_due_pk", mark), "_due_sk", id)).await;
     assert_eq!(seal(&one, &world.tenant).await.expect("the run succeeds").records, 0);
     assert_all_sealed(&world, "a late due index entry").await;
@@ -127,8 +127,8 @@ async fn due_entries(world: &World, count: u32) -> Vec<Item> {
     let due = |number| {
         let id = format!("019aa000-0000-7000-8000-{number:012}");
         let row = with(&entry, "type", s(format!("TXN#{id}")));
-        let row = with(&row, "_due_pk", s(format!("{}#due#seal#0", world.tenant)));
-        with(&with(&row, "transaction_id", s(&id)), "_due_sk", s(&id))
+        let row = with(&row, "_due_pk", s(format!("{}#due#publish#0", world.tenant)));
+        with(&with(&row, "transaction_id", s(&id)), "_due_sk", s(format!("{id}#published")))
     };
     (0..count).map(due).collect()
 }

@@ -123,7 +123,7 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         **sealed_memo,
         "credited_by": {"S": "seal"},
         "_due_pk": {"S": f"{tenant}#due#publish#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
-        "_due_sk": {"S": transaction_id},
+        "_due_sk": {"S": f"{transaction_id}#{request['merchant']}"},
     }
     items += [put_new(payment), put_new(entry)]
     view = {

@@ -79,9 +79,8 @@ pub fn plan(command: &CardBatchIssue<'_>, cx: &Context) -> Result<Planned<CardBa
         ("done".to_owned(), Value::int(0)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
-        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::CardBatch, 0))),
-        (attr::DUE_SK.to_owned(), Value::s(id)),
     ]);
+    item.extend(Work::CardBatch.due(tenant, 0, cx.now, id).attributes());
     item.extend(expires_at.map(|at| ("expires_at".to_owned(), Value::s(at))));
     let act = Act::new(Actor::Staff(*staff), Operation::CardBatch, format!("card_batch:{id}")).because(*reason);
     let items = vec![

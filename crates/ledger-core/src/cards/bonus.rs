@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, KeyError, Window};
 use crate::ids::{Actor, CardId, MerchantId, Principal, Tenant, TransactionId};
-use crate::keys::{self, Work, attr};
+use crate::keys::{self, attr};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
@@ -124,8 +124,6 @@ impl CashBonus {
             (STATE.to_owned(), Value::s(self.state)),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
-            (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::CashBonus(self.merchant), 0))),
-            (attr::DUE_SK.to_owned(), Value::s(self.entry)),
         ]);
         let key = keys::cash_bonus(tenant, self.merchant, self.entry);
         TransactItem::put_new(Role::Bonus, key, item, Failure::AlreadyExists)
@@ -179,8 +177,7 @@ impl CashBonus {
         ]
     }
 
-    /// Moves the bonus from the state that was read, and removes its due index entry. Fails with `StalePlan` if it has moved
-    /// since.
+    /// Moves the bonus from the state that was read. Fails with `StalePlan` if it has moved since.
     fn moved(
         &self,
         tenant: &Tenant,
@@ -188,12 +185,11 @@ impl CashBonus {
         (attribute, by): (&'static str, TransactionId),
         now: Timestamp,
     ) -> TransactItem {
-        let update = Update::new()
-            .set(STATE, "to", Value::s(to))
-            .set(attribute, attribute, Value::s(by))
-            .set(attr::UPDATED_AT, "ua", Value::s(now))
-            .remove(attr::DUE_PK)
-            .remove(attr::DUE_SK);
+        let update = Update::new().set(STATE, "to", Value::s(to)).set(attribute, attribute, Value::s(by)).set(
+            attr::UPDATED_AT,
+            "ua",
+            Value::s(now),
+        );
         let as_read = Clause {
             condition: Condition::compare(STATE, Cmp::Eq, "seen_state", Value::s(self.state)),
             failure: Failure::StalePlan,

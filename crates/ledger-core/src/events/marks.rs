@@ -1,17 +1,17 @@
-//! The end of an entry's publication: its due index entry moves to the work of sealing. The journal entry itself
+//! The end of an entry's publication: its due index entry says that it is only to be sealed. The journal entry itself
 //! never changes.
 
-use crate::dynamo::{Condition, Update, Value};
+use crate::dynamo::{Condition, Update};
 use crate::failure::Failure;
 use crate::ids::Tenant;
-use crate::keys::{self, Key, Shards, Work, attr};
+use crate::keys::{self, DueKeys, Key, Shards, attr};
 use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Transaction};
 
-/// The most due index entries that one transaction moves.
+/// The most due index entries that one transaction changes.
 pub const MARKS_MAX: usize = MAX_ITEMS;
 
-/// Moves the due index entries of published entries to the work of sealing. An item that is no journal entry needs no
-/// sealing: its due index entry is removed. Running it again changes nothing, except on an entry that is sealed
+/// Records in the due index entries of published entries that these are only to be sealed. An item that is no journal entry
+/// needs no sealing: its due index entry is removed. Running it again changes nothing, except on an entry that is sealed
 /// already: there it restores the due index entry, which the sealing worker removes.
 ///
 /// # Errors
@@ -21,10 +21,7 @@ pub fn published(tenant: &Tenant, entries: &[Key], shards: Shards) -> Result<Tra
         // Without the guard, the update would create an empty item for an entry that does not exist.
         let clause = Clause { condition: Condition::exists(attr::PK), failure: Failure::StalePlan };
         let update = match key.entry() {
-            Some((_, id)) => {
-                let due = keys::due_partition(tenant, Work::Seal, keys::shard_of(id.uuid(), shards));
-                Update::new().set(attr::DUE_PK, "due_pk", Value::S(due)).set(attr::DUE_SK, "due_sk", Value::s(id))
-            }
+            Some((_, id)) => DueKeys::published((tenant, keys::shard_of(id.uuid(), shards)), id).set(Update::new()),
             None => Update::new().remove(attr::DUE_PK).remove(attr::DUE_SK),
         };
         TransactItem::update(Role::Journal, key.clone(), update, vec![clause])

@@ -121,16 +121,16 @@ fn dead_letter_has_a_reference_and_no_content() {
 }
 
 #[test]
-fn publishing_moves_due_entries_and_changes_nothing_else() {
+fn publishing_marks_due_entries_and_changes_nothing_else() {
     let other = Key::stored(&tenant(), "demo#tenant#root", "CONFIG").unwrap();
     let transaction = published(&tenant(), &[key(), other], Shards::ONE).unwrap();
     let updates = transaction.items().iter().map(|item| {
         let rendered = item.render().unwrap();
         assert_eq!(rendered.condition.as_deref(), Some("attribute_exists(#uuid)"));
         let RenderedAction::Update(_, update) = rendered.action else { panic!("an update") };
-        (update, rendered.values.get(":due_pk").cloned())
+        (update, rendered.values.get(":due_sk").cloned())
     });
-    let moved = ("SET #_due_pk = :due_pk, #_due_sk = :due_sk".to_owned(), Some(V::s("demo#due#seal#0")));
+    let moved = ("SET #_due_pk = :due_pk, #_due_sk = :due_sk".to_owned(), Some(V::S(format!("{ENTRY}#published"))));
     assert_eq!(updates.collect::<Vec<_>>(), [moved, ("REMOVE #_due_pk, #_due_sk".to_owned(), None)]);
     assert!(published(&tenant(), &[], Shards::ONE).is_err());
     assert!(published(&tenant(), &[key(), key()], Shards::ONE).is_err());

@@ -200,9 +200,8 @@ pub fn plan(command: &FileRequest<'_>, cx: &Context) -> Result<Planned<FileJob>,
         (TRIES.to_owned(), Value::int(0)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
-        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::File, 0))),
-        (attr::DUE_SK.to_owned(), Value::s(job.id)),
     ]);
+    item.extend(Work::File.due(tenant, 0, cx.now, job.id).attributes());
     let details = content.attributes();
     item.extend(details.iter().map(|(name, value)| ((*name).to_owned(), Value::s(value))));
     let subject = content.customer().map_or_else(|| format!("file:{}", job.id), |id| Account::Customer(id).to_string());

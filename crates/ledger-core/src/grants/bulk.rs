@@ -111,7 +111,7 @@ pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Dr
     let count = command.customers.len();
     let customers = command.customers.iter().map(Value::s).collect();
     let shard = keys::shard_of(id.uuid(), terms.due_shards);
-    let item = Item::from([
+    let mut item = Item::from([
         ("job_id".to_owned(), Value::s(id)),
         ("staff_id".to_owned(), Value::s(command.staff)),
         ("customers".to_owned(), Value::L(customers)),
@@ -122,9 +122,8 @@ pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Dr
         ("failed".to_owned(), Value::int(0)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
-        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&command.tenant, Work::Job, shard))),
-        (attr::DUE_SK.to_owned(), Value::s(id)),
     ]);
+    item.extend(Work::GrantJob.due(&command.tenant, shard, cx.now, id).attributes());
     let act = Act::new(Actor::Staff(command.staff), Operation::BulkGrant, format!("job:{id}"))
         .because(Some(&command.reason))
         .with("amount", command.amount.text())

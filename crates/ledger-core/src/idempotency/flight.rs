@@ -10,7 +10,7 @@ use super::{
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Principal, Tenant, TopupId};
-use crate::keys::{self, Key, Shards, Work, attr};
+use crate::keys::{self, DueKeys, Key, Shards, Work, attr};
 use crate::lease::{Holder, Leasable, Leased};
 use crate::operation::Operation;
 use crate::psp::{PspKey, PspRequest};
@@ -243,7 +243,8 @@ impl Flight {
             parked: None,
             ..self.clone()
         };
-        let update = next.due_at(next.written(Update::new()), now).remove("parked");
+        let update = next.due_at(next.written(Update::new()), now);
+        let update = update.remove("parked").remove(attr::OWNER_PK).remove(attr::OWNER_SK);
         TransactItem::update(Role::Flight, self.marker_key(), update, self.seen_clauses())
     }
 
@@ -281,7 +282,7 @@ impl Flight {
             .set("processed_at", "now", Value::s(now))
             .set(attr::TTL, "ttl", Value::int(ttl));
         update = answer.set(update);
-        for attribute in [attr::DUE_PK, attr::DUE_SK, "lease_until", "parked"] {
+        for attribute in [attr::DUE_PK, attr::DUE_SK, attr::OWNER_PK, attr::OWNER_SK, "lease_until", "parked"] {
             update = update.remove(attribute);
         }
         TransactItem::update(role, self.marker_key(), update, clauses)
@@ -304,15 +305,11 @@ impl Flight {
     }
 
     fn due_at(&self, update: Update, at: Timestamp) -> Update {
-        update.set(attr::DUE_PK, "due_pk", Value::S(self.due_partition(Work::Flight))).set(
-            attr::DUE_SK,
-            "due_sk",
-            Value::S(keys::due_from(at, self.resource)),
-        )
+        self.due_keys(at).set(update)
     }
 
-    fn due_partition(&self, work: Work) -> String {
-        keys::due_partition(&self.tenant, work, keys::shard_of(self.resource, self.shards))
+    fn due_keys(&self, at: Timestamp) -> DueKeys {
+        Work::Flight.due(&self.tenant, keys::shard_of(self.resource, self.shards), at, self.resource)
     }
 
     fn holder(&self) -> Holder {
@@ -393,8 +390,10 @@ impl Leased<Flight> {
         let update = next
             .written(Update::new())
             .set("parked", "parked", Value::s(why.name()))
-            .set(attr::DUE_PK, "due_pk", Value::S(next.due_partition(Work::Attention)))
-            .set(attr::DUE_SK, "due_sk", Value::S(keys::due_from(now, next.resource)));
+            .set(attr::OWNER_PK, attr::OWNER_PK, Value::S(keys::attention_partition(&next.tenant)))
+            .set(attr::OWNER_SK, attr::OWNER_SK, Value::S(keys::listed_from(now, next.resource)))
+            .remove(attr::DUE_PK)
+            .remove(attr::DUE_SK);
         self.step(next, update)
     }
 

@@ -1,34 +1,30 @@
-//! The keys of the index `due`: work still to be done, by kind and shard.
+//! The keys of the index `due`: what is to be published and sealed, and all other work, by the instant at which it is due.
 
-use crate::ids::{MerchantId, Tenant};
+use super::attr;
+use crate::canonical::parse_canonical;
+use crate::dynamo::{Update, Value};
+use crate::ids::{MerchantId, Tenant, TransactionId, least_born_at, parse_uuid};
 use crate::time::Timestamp;
+use std::fmt;
+use uuid::Uuid;
 
-/// A kind of work in the index `due`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The last part of the sort key of an entry whose event was taken: it is only to be sealed.
+const PUBLISHED: &str = "published";
+
+/// A kind of work with an instant at which it is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
-    /// A journal entry to publish and to seal.
-    Publish,
-    /// A sealed journal entry to publish, whose event was not taken in time.
-    PublishLate,
     /// A bulk grant to continue.
-    Job,
-    /// An operation in flight whose lease may have ended, from the instant in its sort key on.
+    GrantJob,
+    /// An operation in flight whose lease may have ended.
     Flight,
-    /// A top-up or refund to look up at the PSP, from the instant in its sort key on.
+    /// A top-up or refund to look up at the PSP.
     PspCheck,
-    /// An operation or event that needs review.
-    Attention,
-    /// A returned payout to take into its merchant's next settlement.
-    Settle(MerchantId),
-    /// A closed period that a settlement gave back, to take into its merchant's next settlement.
-    SettlePeriod(MerchantId),
-    /// A hold to expire, from the instant in its sort key on.
+    /// A hold to expire.
     Hold,
     /// A settlement whose saga is to be started or restarted.
     Settlement,
-    /// A record of the audit trail to be sealed.
-    Seal,
-    /// A reconciliation to run, again if it failed.
+    /// A reconciliation to run, again if it failed, or whose breaks are to be announced.
     Reconciliation,
     /// A preview of a change of terms to run.
     TermsPreview,
@@ -36,8 +32,6 @@ pub enum Work {
     Notice,
     /// A merchant with a paid settlement, on whose cash bonuses may be due.
     CoveredCash,
-    /// A bonus on cash of the merchant that is not granted.
-    CashBonus(MerchantId),
     /// A batch of cards to continue.
     CardBatch,
     /// A job that winds a tenant down, to continue.
@@ -48,41 +42,266 @@ pub enum Work {
     File,
 }
 
-/// The partition of the index `due` for a kind of work and a shard: `<tenant>#due#publish#3`.
-#[must_use]
-pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
-    match work {
-        Work::Publish => format!("{tenant}#due#publish#{shard}"),
-        Work::PublishLate => format!("{tenant}#due#publish_late#{shard}"),
-        Work::Job => format!("{tenant}#due#job#{shard}"),
-        Work::Flight => format!("{tenant}#due#flight#{shard}"),
-        Work::PspCheck => format!("{tenant}#due#psp_check#{shard}"),
-        Work::Attention => format!("{tenant}#due#attention#{shard}"),
-        Work::Settle(merchant) => format!("{tenant}#due#settle#{merchant}#{shard}"),
-        Work::SettlePeriod(merchant) => format!("{tenant}#due#settle_period#{merchant}#{shard}"),
-        Work::Hold => format!("{tenant}#due#hold#{shard}"),
-        Work::Settlement => format!("{tenant}#due#settlement#{shard}"),
-        Work::Seal => format!("{tenant}#due#seal#{shard}"),
-        Work::Reconciliation => format!("{tenant}#due#reconciliation#{shard}"),
-        Work::TermsPreview => format!("{tenant}#due#terms_preview#{shard}"),
-        Work::Notice => format!("{tenant}#due#notice#{shard}"),
-        Work::CoveredCash => format!("{tenant}#due#covered_cash#{shard}"),
-        Work::CashBonus(merchant) => format!("{tenant}#due#cash_bonus#{merchant}#{shard}"),
-        Work::CardBatch => format!("{tenant}#due#card_batch#{shard}"),
-        Work::WindDown => format!("{tenant}#due#wind_down#{shard}"),
-        Work::SettlementRun => format!("{tenant}#due#settlement_run#{shard}"),
-        Work::File => format!("{tenant}#due#file#{shard}"),
+impl Work {
+    /// Every kind.
+    pub const ALL: [Self; 13] = [
+        Self::GrantJob,
+        Self::Flight,
+        Self::PspCheck,
+        Self::Hold,
+        Self::Settlement,
+        Self::Reconciliation,
+        Self::TermsPreview,
+        Self::Notice,
+        Self::CoveredCash,
+        Self::CardBatch,
+        Self::WindDown,
+        Self::SettlementRun,
+        Self::File,
+    ];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::GrantJob => "grant_job",
+            Self::Flight => "flight",
+            Self::PspCheck => "psp_check",
+            Self::Hold => "hold",
+            Self::Settlement => "settlement",
+            Self::Reconciliation => "reconciliation",
+            Self::TermsPreview => "terms_preview",
+            Self::Notice => "notice",
+            Self::CoveredCash => "covered_cash",
+            Self::CardBatch => "card_batch",
+            Self::WindDown => "wind_down",
+            Self::SettlementRun => "settlement_run",
+            Self::File => "file",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|work| work.name() == name)
+    }
+
+    /// The keys of work of this kind, which is due from `at` on.
+    #[must_use]
+    pub fn due(self, tenant: &Tenant, shard: u32, at: Timestamp, id: impl fmt::Display) -> DueKeys {
+        DueKeys { partition: due_partition(tenant, shard), sort: self.sort_key(at, id) }
+    }
+
+    /// The sort key of work of this kind: `<instant>#<kind>#<id>`. Texts of instants sort by time.
+    #[must_use]
+    pub fn sort_key(self, at: Timestamp, id: impl fmt::Display) -> String {
+        format!("{at}#{}#{id}", self.name())
     }
 }
 
-/// The sort key of work that is due from an instant on. Texts of instants sort by time.
+/// The keys of an item in the index `due`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueKeys {
+    partition: String,
+    sort: String,
+}
+
+impl DueKeys {
+    /// The keys of an entry to publish and to seal: its id, and the merchant that its seal credits.
+    pub(crate) fn entry((tenant, shard): (&Tenant, u32), id: TransactionId, credits: Option<MerchantId>) -> Self {
+        let sort = credits.map_or_else(|| id.to_string(), |merchant| format!("{id}#{merchant}"));
+        Self { partition: publish_partition(tenant, shard), sort }
+    }
+
+    /// The keys of an entry whose event was taken, and that is only to be sealed.
+    pub(crate) fn published((tenant, shard): (&Tenant, u32), id: TransactionId) -> Self {
+        Self { partition: publish_partition(tenant, shard), sort: format!("{id}#{PUBLISHED}") }
+    }
+
+    /// The keys of a trail record to seal. Its instant is in the form of an id, so that it sorts among entries.
+    pub(crate) fn step((tenant, shard): (&Tenant, u32), at: Timestamp, place: impl fmt::Display) -> Self {
+        Self { partition: publish_partition(tenant, shard), sort: format!("{}#{place}", least_born_at(at)) }
+    }
+
+    /// The partition.
+    #[must_use]
+    pub fn partition(&self) -> &str {
+        &self.partition
+    }
+
+    /// As attributes of an item.
+    #[must_use]
+    pub fn attributes(self) -> [(String, Value); 2] {
+        [(attr::DUE_PK.to_owned(), Value::S(self.partition)), (attr::DUE_SK.to_owned(), Value::S(self.sort))]
+    }
+
+    /// Sets them in an item.
+    #[must_use]
+    pub fn set(self, update: Update) -> Update {
+        update.set(attr::DUE_PK, "due_pk", Value::S(self.partition)).set(attr::DUE_SK, "due_sk", Value::S(self.sort))
+    }
+}
+
+/// The work that a sort key of the list of due work names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DueWork<'a> {
+    /// When it is due.
+    pub at: Timestamp,
+    /// Its kind.
+    pub work: Work,
+    /// The id of what is due, as its kind has it.
+    pub id: &'a str,
+}
+
+impl<'a> DueWork<'a> {
+    /// Parses a sort key; `None` for any other text.
+    #[must_use]
+    pub fn parse(sort_key: &'a str) -> Option<Self> {
+        let (at, rest) = sort_key.split_once('#')?;
+        let (work, id) = rest.split_once('#')?;
+        Some(Self { at: Timestamp::parse(at).ok()?, work: Work::parse(work)?, id })
+    }
+}
+
+/// What a sort key of a partition of publications says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unpublished<'a> {
+    /// The id of the entry, or the least id of the instant of a trail record.
+    pub id: Uuid,
+    /// What follows it.
+    rest: Option<&'a str>,
+}
+
+impl<'a> Unpublished<'a> {
+    /// Parses a sort key; `None` for any other text.
+    #[must_use]
+    pub fn parse(sort_key: &'a str) -> Option<Self> {
+        let (id, rest) = sort_key.split_once('#').map_or((sort_key, None), |(id, rest)| (id, Some(rest)));
+        Some(Self { id: parse_uuid(id).ok()?, rest })
+    }
+
+    /// Whether the event of the entry was taken, so that it is only to be sealed.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.rest == Some(PUBLISHED)
+    }
+
+    /// Whether the seal of the entry may credit the merchant. That of an entry that was published says so only in the entry.
+    #[must_use]
+    pub fn may_credit(&self, merchant: MerchantId) -> bool {
+        self.is_published() || self.rest.is_some_and(|rest| MerchantId::parse(rest) == Ok(merchant))
+    }
+}
+
+/// The partition of the records of a shard to publish and to seal: journal entries and trail records.
 #[must_use]
-pub fn due_from(at: Timestamp, id: impl std::fmt::Display) -> String {
-    format!("{at}#{id}")
+pub fn publish_partition(tenant: &Tenant, shard: u32) -> String {
+    format!("{tenant}#due#publish#{shard}")
+}
+
+/// The partition of the sealed journal entries of a shard whose event was not taken in time.
+#[must_use]
+pub fn publish_late_partition(tenant: &Tenant, shard: u32) -> String {
+    format!("{tenant}#due#publish_late#{shard}")
+}
+
+/// The partition of all other work of a shard.
+#[must_use]
+pub fn due_partition(tenant: &Tenant, shard: u32) -> String {
+    format!("{tenant}#due#{shard}")
 }
 
 /// An upper bound of the sort keys of work that is due at `now`.
 #[must_use]
 pub fn due_until(now: Timestamp) -> String {
     format!("{now}#~")
+}
+
+/// Whether keys of the index `due` are those of an entry whose event was not taken, sealed or not.
+#[must_use]
+pub fn is_to_publish(tenant: &Tenant, (partition, sort): (&str, &str)) -> bool {
+    let is_published = Unpublished::parse(sort).is_some_and(|entry| entry.is_published());
+    [publish_partition, publish_late_partition].into_iter().any(|of| is_shard_of(&of(tenant, 0), partition))
+        && !is_published
+}
+
+/// Whether a partition of the index `due` is one of records that are not sealed.
+#[must_use]
+pub fn is_to_seal(tenant: &Tenant, partition: &str) -> bool {
+    is_shard_of(&publish_partition(tenant, 0), partition)
+}
+
+/// Whether a partition is one of any shard, by the partition of shard 0.
+fn is_shard_of(first: &str, partition: &str) -> bool {
+    let every = first.strip_suffix('0').unwrap_or(first);
+    partition.strip_prefix(every).is_some_and(|shard| parse_canonical::<u32>(shard).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+
+    fn tenant() -> Tenant {
+        Tenant::parse("demo").unwrap()
+    }
+
+    #[test]
+    fn work_is_sorted_by_its_instant_and_read_back() {
+        let (early, late) = (Timestamp::from_millis(1_000), Timestamp::from_millis(2_000));
+        for work in Work::ALL {
+            let sort = work.sort_key(early, ID);
+            assert_eq!(DueWork::parse(&sort), Some(DueWork { at: early, work, id: ID }), "{sort}");
+            assert!(Work::ALL.into_iter().all(|other| sort < other.sort_key(late, "0")), "{sort}");
+            assert!(sort < due_until(early) && due_until(early) < work.sort_key(late, ID));
+            assert_eq!(Work::parse(work.name()), Some(work));
+        }
+        for wrong in ["", ID, "1970-01-01T00:00:01.000Z#hold", "1970-01-01T00:00:01.000Z#credit#x", "x#hold#y"] {
+            assert_eq!(DueWork::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn keys_of_unsealed_records_say_what_is_to_be_done() {
+        let (at, id) = ((&tenant(), 7), TransactionId::parse(ID).unwrap());
+        let merchant = MerchantId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f").unwrap();
+        let other = MerchantId::parse(ID).unwrap();
+        for (keys, is_published, credits) in [
+            (DueKeys::entry(at, id, None), false, [false, false]),
+            (DueKeys::entry(at, id, Some(merchant)), false, [true, false]),
+            (DueKeys::published(at, id), true, [true, true]),
+        ] {
+            assert_eq!(keys.partition(), "demo#due#publish#7");
+            let read = Unpublished::parse(&keys.sort).unwrap();
+            assert_eq!((read.id, read.is_published()), (id.uuid(), is_published), "{keys:?}");
+            assert_eq!([merchant, other].map(|merchant| read.may_credit(merchant)), credits, "{keys:?}");
+            assert_eq!(is_to_publish(&tenant(), (&keys.partition, &keys.sort)), !is_published, "{keys:?}");
+        }
+        let born = crate::ids::born_at(id.uuid()).unwrap();
+        let step = DueKeys::step(at, born, "x#claimed");
+        assert!(step.sort.as_str() < ID && Unpublished::parse(&step.sort).unwrap().id < id.uuid(), "{step:?}");
+        assert_eq!(Unpublished::parse("x"), None);
+    }
+
+    #[test]
+    fn partitions_are_recognized_in_canonical_form_only() {
+        let (tenant, other) = (tenant(), Tenant::parse("demo2").unwrap());
+        for mark in [publish_partition(&tenant, 63), publish_late_partition(&tenant, 63)] {
+            assert!(is_to_publish(&tenant, (&mark, ID)), "{mark}");
+        }
+        assert!(is_to_seal(&tenant, &publish_partition(&tenant, 63)));
+        for mark in [
+            due_partition(&tenant, 0),
+            publish_partition(&other, 0),
+            "demo#due#publish#".into(),
+            "demo#due#publish#+1".into(),
+            "demo#due#publish#01".into(),
+            "demo#due#publish_late#".into(),
+            "demo#due#publish_later#0".into(),
+        ] {
+            assert!(!is_to_publish(&tenant, (&mark, ID)) && !is_to_seal(&tenant, &mark), "{mark}");
+        }
+        assert!(!is_to_seal(&tenant, &publish_late_partition(&tenant, 0)));
+    }
 }

@@ -14,7 +14,7 @@ pub struct ItemForm {
 }
 
 /// Every kind of item, by partition.
-pub const ITEM_FORMS: [ItemForm; 94] = [
+pub const ITEM_FORMS: [ItemForm; 95] = [
     // What the tenant is: it stays small.
     form(TENANT, "CONFIG", "configuration"),
     form(TENANT, "TERMS#<version>", "version of the terms"),
@@ -84,6 +84,7 @@ pub const ITEM_FORMS: [ItemForm; 94] = [
     form(MERCHANT, "BALANCE#<asset>", "balance"),
     form(MERCHANT, "CREDITED#<lane>", "what a lane has credited"),
     form(MERCHANT, "PERIOD#<id>", "closed period"),
+    form(MERCHANT, "PERIOD_BACK#<id>", "period that was given back"),
     form(MERCHANT, "SETTLING", "open settlement"),
     listed(MERCHANT, "SETTLEMENT#<id>", "settlement", "settlements#0"),
     form(MERCHANT, "SETTLED#<id>#<batch>", "records and periods of a settlement"),

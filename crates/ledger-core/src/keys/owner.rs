@@ -1,10 +1,12 @@
 //! The index by owner: which merchant or customer an item is of, and which merchants and cards a tenant has.
 
 use crate::ids::{CustomerId, MerchantId, Tenant};
+use crate::time::Timestamp;
 
 /// The index that lists a merchant's payments and refunds, a customer's top-ups, and what else a tenant has lists of.
 ///
-/// It holds keys alone, none of which changes: an item's entry is written once, however often the item changes.
+/// It holds keys alone, none of which changes: an item's entry is written once, however often the item changes. What is
+/// listed only while it is open (holds, what needs review) has no keys any longer when it has ended.
 pub const INDEX_BY_OWNER: &str = "by_owner";
 
 /// The partition of the index by owner that lists a merchant's records of one shard.
@@ -48,4 +50,23 @@ pub fn settlements_partition(tenant: &Tenant) -> String {
 #[must_use]
 pub fn refused_partition(tenant: &Tenant, shard: u32) -> String {
     format!("{tenant}#refused#{shard}")
+}
+
+/// The partition of the index by owner that lists a tenant's open holds of one shard, by [`listed_from`] their expiry.
+#[must_use]
+pub fn holds_partition(tenant: &Tenant, shard: u32) -> String {
+    format!("{tenant}#holds#{shard}")
+}
+
+/// The partition of the index by owner that lists what needs review, by [`listed_from`] the time since when: parked
+/// operations and kept events. They are few, so they have one shard.
+#[must_use]
+pub fn attention_partition(tenant: &Tenant) -> String {
+    format!("{tenant}#attention#0")
+}
+
+/// The sort key of an item that is listed by an instant: `<instant>#<id>`. Texts of instants sort by time.
+#[must_use]
+pub fn listed_from(at: Timestamp, id: impl std::fmt::Display) -> String {
+    format!("{at}#{id}")
 }

@@ -7,8 +7,6 @@ use crate::ids::{CashCollectionId, MerchantId, PayoutRequestId, SettlementId, Te
 pub(crate) const CASH_COLLECTION: &str = "COLLECTION#";
 /// The prefix of the sort keys of the marks of deposits that were taken back.
 pub(crate) const DEPOSIT_REVERSED: &str = "DEPOSIT_REVERSED#";
-/// The prefix of the sort keys of bonuses on cash, in the partition of the merchant that owes the cash.
-pub(crate) const CASH_BONUS: &str = "CASH_BONUS#";
 
 /// A settlement.
 #[must_use]
@@ -46,7 +44,7 @@ pub fn cash_deposit_reversed(tenant: &Tenant, merchant: MerchantId, deposit: Tra
 /// The bonus of a top-up with cash that the merchant owes, by the top-up's entry.
 #[must_use]
 pub fn cash_bonus(tenant: &Tenant, merchant: MerchantId, topup: TransactionId) -> Key {
-    Partition::merchant(tenant, merchant).item(format!("{CASH_BONUS}{topup}"))
+    Partition::merchant(tenant, merchant).item(format!("{}{topup}", sk::CASH_BONUS))
 }
 
 /// A collection of the cash that a counter took.
@@ -82,6 +80,11 @@ pub fn returned(tenant: &Tenant, merchant: MerchantId, id: SettlementId) -> Key 
 /// A closed period of a merchant, by its part of the sort key.
 pub(crate) fn period(tenant: &Tenant, merchant: MerchantId, period: &str) -> Key {
     Partition::merchant(tenant, merchant).item(format!("{}{period}", sk::PERIOD))
+}
+
+/// A closed period of a merchant that a settlement gave back, by its part of the sort key.
+pub(crate) fn period_back(tenant: &Tenant, merchant: MerchantId, period: &str) -> Key {
+    Partition::merchant(tenant, merchant).item(format!("{}{period}", sk::PERIOD_BACK))
 }
 
 /// What a merchant is credited with in a lane of the audit trail since its last settlement.

@@ -22,8 +22,8 @@ impl Shards {
     pub const ONE: Self = Self(1);
     /// The largest count.
     pub const MAX: Self = Self(64);
-    /// The count for due index entries of a new tenant: 3,200 payments per second.
-    pub const DUE_DEFAULT: Self = Self(16);
+    /// The count for due index entries of a new tenant: 200 payments per second.
+    pub const DUE_DEFAULT: Self = Self::ONE;
     /// The count for lists of customers and of terminals.
     pub const LISTED: Self = Self(16);
     /// The count for a new merchant: 800 payments per second.

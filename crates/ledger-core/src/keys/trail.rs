@@ -1,9 +1,7 @@
 //! The keys of the audit trail: records of steps that call outside, and the lanes that seal all records.
 
-use super::{Key, Partition, due_partition, sk};
-use crate::canonical::parse_canonical;
+use super::{Key, Partition, sk};
 use crate::ids::{Tenant, TransactionId, born_at, parse_uuid};
-use crate::keys::Work;
 use crate::time::{Timestamp, UtcDay};
 use uuid::Uuid;
 
@@ -36,25 +34,6 @@ pub fn lane_segment(tenant: &Tenant, lane: u32, number: u64) -> Key {
 #[must_use]
 pub fn binding(tenant: &Tenant, day: UtcDay, number: u32) -> Key {
     Partition::bindings(tenant).item(format!("{}{day}#{number:010}", sk::BINDING))
-}
-
-/// Whether a due index partition is that of entries to publish, sealed or not.
-#[must_use]
-pub fn publish_mark(tenant: &Tenant, mark: &str) -> bool {
-    [Work::Publish, Work::PublishLate].into_iter().any(|work| is_of(tenant, work, mark))
-}
-
-/// Whether a due index partition is that of records that are not sealed, entries that are to be published too among them.
-#[must_use]
-pub fn seal_mark(tenant: &Tenant, mark: &str) -> bool {
-    [Work::Publish, Work::Seal].into_iter().any(|work| is_of(tenant, work, mark))
-}
-
-/// Whether a due index partition is one of this work, of any shard.
-fn is_of(tenant: &Tenant, work: Work, mark: &str) -> bool {
-    let every = due_partition(tenant, work, 0);
-    let every = every.strip_suffix('0').unwrap_or(&every);
-    mark.strip_prefix(every).is_some_and(|shard| parse_canonical::<u32>(shard).is_some())
 }
 
 /// The kinds of records of the audit trail.
@@ -157,36 +136,6 @@ mod tests {
             (binding(&tenant, day, 7), "demo#bindings#root BINDING#2026-11-21#0000000007"),
         ] {
             assert_eq!((format!("{} {}", key.pk(), key.sk()).as_str(), key.recorded()), (text, None));
-        }
-    }
-
-    #[test]
-    fn partition_of_unsealed_records_is_recognized() {
-        let tenant = Tenant::parse("demo").unwrap();
-        for (work, is_unsealed) in
-            [(Work::Publish, true), (Work::Seal, true), (Work::PublishLate, false), (Work::Job, false)]
-        {
-            assert_eq!(seal_mark(&tenant, &due_partition(&tenant, work, 7)), is_unsealed, "{work:?}");
-        }
-    }
-
-    #[test]
-    fn publish_partition_is_recognized_in_canonical_form_only() {
-        let tenant = Tenant::parse("demo").unwrap();
-        for work in [Work::Publish, Work::PublishLate] {
-            assert!(publish_mark(&tenant, &due_partition(&tenant, work, 63)));
-        }
-        let other = Tenant::parse("demo2").unwrap();
-        for mark in [
-            due_partition(&tenant, Work::Seal, 0),
-            due_partition(&other, Work::Publish, 0),
-            "demo#due#publish#".into(),
-            "demo#due#publish#+1".into(),
-            "demo#due#publish#01".into(),
-            "demo#due#publish_late#".into(),
-            "demo#due#publish_later#0".into(),
-        ] {
-            assert!(!publish_mark(&tenant, &mark), "{mark}");
         }
     }
 }

@@ -45,22 +45,25 @@ pub(super) fn open(tenant: &Tenant, payment: &PaymentRecord, expires_at: Timesta
         (EXPIRES_AT.to_owned(), Value::s(expires_at)),
         (attr::CREATED_AT.to_owned(), Value::s(payment.created_at)),
         (attr::UPDATED_AT.to_owned(), Value::s(payment.created_at)),
-        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::Hold, shard))),
-        (attr::DUE_SK.to_owned(), Value::S(keys::due_from(expires_at, payment.id))),
+        (attr::OWNER_PK.to_owned(), Value::S(keys::holds_partition(tenant, shard))),
+        (attr::OWNER_SK.to_owned(), Value::S(keys::listed_from(expires_at, payment.id))),
     ]);
+    item.extend(Work::Hold.due(tenant, shard, expires_at, payment.id).attributes());
     for (asset, amount) in &payment.authorized {
         item.insert(format!("held_{}", asset.attribute_suffix()), Value::N(amount.text()));
     }
     TransactItem::put_new(Role::Hold, keys::hold(tenant, payment.id), item, Failure::AlreadyExists)
 }
 
-/// Closes the `HOLD` of a payment and removes it from the due index.
+/// Closes the `HOLD` of a payment and removes it from both indexes.
 pub(super) fn close(tenant: &Tenant, payment: &PaymentRecord, to: PaymentState, now: Timestamp) -> TransactItem {
     let update = Update::new()
         .set("state", "state", Value::s(to))
         .set(attr::UPDATED_AT, "ua", Value::s(now))
         .remove(attr::DUE_PK)
-        .remove(attr::DUE_SK);
+        .remove(attr::DUE_SK)
+        .remove(attr::OWNER_PK)
+        .remove(attr::OWNER_SK);
     TransactItem::update(Role::Hold, keys::hold(tenant, payment.id), update, vec![still(payment)])
 }
 

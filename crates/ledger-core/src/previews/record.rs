@@ -176,9 +176,8 @@ impl Preview {
             ("from".to_owned(), Value::s(self.from)),
             ("terms_version".to_owned(), Value::int(self.version.number().into())),
             (attr::TTL.to_owned(), Value::int(self.created_at.plus(KEPT).seconds())),
-            (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::TermsPreview, 0))),
-            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
+        item.extend(Work::TermsPreview.due(tenant, 0, self.created_at, self.id).attributes());
         item.extend(self.holder.attributes());
         item.extend(self.changes.as_ref().map(|changes| ("changes".to_owned(), changes.item())));
         item

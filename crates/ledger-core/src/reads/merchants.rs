@@ -3,9 +3,9 @@
 use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{MerchantId, SettlementId, Tenant, least_born_at};
+use crate::ids::{MerchantId, SettlementId, Tenant, TransactionId, least_born_at};
 use crate::keys::{self, Partition, sk};
-use crate::time::Timestamp;
+use crate::time::{CLOCK_SKEW, Timestamp};
 use uuid::Uuid;
 
 /// The keys of the tenant's merchants. One that was just written may be missing.
@@ -70,4 +70,24 @@ pub fn shops(tenant: &Tenant, merchant: MerchantId, after: Option<Uuid>) -> Quer
 #[must_use]
 pub fn periods(tenant: &Tenant, merchant: MerchantId) -> Query {
     Query::partition(&Partition::merchant(tenant, merchant), SortRange::prefix(sk::PERIOD))
+}
+
+/// The merchant's closed periods that settlements gave back, with those that a later settlement has taken.
+#[must_use]
+pub fn periods_given_back(tenant: &Tenant, merchant: MerchantId) -> Query {
+    Query::partition(&Partition::merchant(tenant, merchant), SortRange::prefix(sk::PERIOD_BACK))
+}
+
+/// The merchant's returned payouts, with those that a later settlement has taken.
+#[must_use]
+pub fn returned_payouts(tenant: &Tenant, merchant: MerchantId) -> Query {
+    Query::partition(&Partition::merchant(tenant, merchant), SortRange::prefix(sk::RETURNED))
+}
+
+/// The merchant's bonuses on cash, in any state, of the top-ups from `from` on that began by `until`.
+#[must_use]
+pub fn cash_bonuses(tenant: &Tenant, merchant: MerchantId, from: Option<TransactionId>, until: Timestamp) -> Query {
+    let low = from.map_or_else(|| sk::CASH_BONUS.to_owned(), |from| format!("{}{from}", sk::CASH_BONUS));
+    let high = format!("{}{}", sk::CASH_BONUS, least_born_at(until.plus(CLOCK_SKEW)));
+    Query::partition(&Partition::merchant(tenant, merchant), SortRange::between(low, high))
 }

@@ -24,20 +24,15 @@ pub use accounts::{
     cash_collections, history_entries, history_entries_from, history_references, history_references_from,
     legacy_history, legacy_history_between, terminal_references_of, topup_markers, topups,
 };
-pub use due::{
-    card_batches_to_continue, cash_bonuses_due, claims_due, claims_waiting, covered_cash, entries_to_publish,
-    entries_to_publish_late, files_to_make, grant_jobs_to_continue, holds_due, needs_review, notices_to_announce,
-    open_holds, periods_to_settle, provider_checks_due, reconciliations_to_run, records_to_seal, returned_to_settle,
-    settlement_runs_to_continue, settlements_due, terms_previews_to_run, wind_downs_to_continue,
-};
+pub use due::{attention, entries_to_publish_late, open_holds, records_unsealed, work_due, work_waiting};
 pub use figures::{active_accounts, closed_days, day_totals, with_totals};
 pub use finding::{
     Times, customers, customers_named, customers_with, merchants_named, refused_payments, terminals, terminals_of,
 };
 pub use items::{KEYS_MAX, item, items, snapshot};
 pub use merchants::{
-    cards, lane_credits, merchant_records, merchant_records_from, merchants, periods, settled_batches, settlements,
-    settlements_of_tenant, shops,
+    cards, cash_bonuses, lane_credits, merchant_records, merchant_records_from, merchants, periods, periods_given_back,
+    returned_payouts, settled_batches, settlements, settlements_of_tenant, shops,
 };
 pub use query::Query;
 pub use registry::registered_tenants;

@@ -1,6 +1,6 @@
 use super::query::Query;
 use super::range::{Bounds, SortRange};
-use super::{Request, holds_due, items, snapshot};
+use super::{Request, items, snapshot, work_due};
 use crate::dynamo::Value;
 use crate::ids::{CustomerId, Tenant};
 use crate::keys::{Key, Partition};
@@ -72,11 +72,11 @@ fn narrowed_range_contains_keys_of_both_conditions() {
 
 #[test]
 fn due_query_has_no_lower_bound() {
-    let query = holds_due(&Tenant::parse("demo").unwrap(), 3, Timestamp::from_millis(0));
+    let query = work_due(&Tenant::parse("demo").unwrap(), 3, Timestamp::from_millis(0));
     let Some(Request::Query(request)) = query.limit(50).request(0, None) else { panic!() };
     assert_eq!(request.index, Some("due"));
     assert_eq!(request.key_condition, "#pk = :pk AND #sk <= :high");
-    assert_eq!(request.values[":pk"], Value::s("demo#due#hold#3"));
+    assert_eq!(request.values[":pk"], Value::s("demo#due#3"));
     assert_eq!(request.values[":high"], Value::s("1970-01-01T00:00:00.000Z#~"));
     assert_eq!(request.limit, Some(50));
 }

@@ -189,9 +189,8 @@ impl Run {
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::OWNER_PK.to_owned(), Value::S(keys::reconciliations_partition(tenant))),
             (attr::OWNER_SK.to_owned(), Value::s(self.id)),
-            (attr::DUE_PK.to_owned(), Value::S(due_partition(tenant))),
-            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
+        item.extend(Work::Reconciliation.due(tenant, 0, self.created_at, self.id).attributes());
         item.extend(self.holder.attributes());
         if let Some(staff) = self.requested_by {
             item.insert("requested_by".to_owned(), Value::s(staff));
@@ -301,12 +300,6 @@ impl Leased<Run> {
         let finished = Run { state, finished_at: Some(now), tally: tally.clone(), ..(**self).clone() };
         Ok((finished, Transaction::unkeyed(vec![self.change(update)])?))
     }
-}
-
-/// The `due` index's partition of runs. One shard is enough for one run a night and those that staff request.
-#[must_use]
-pub fn due_partition(tenant: &Tenant) -> String {
-    keys::due_partition(tenant, Work::Reconciliation, 0)
 }
 
 /// A staff member requests a run.

@@ -19,7 +19,7 @@ pub use findings::{Fault, Finding, Kind};
 pub use merkle::Sibling;
 pub use newest::{SealedKind, SealedPlace, SealedRange, SealedStep, SealedWalk};
 pub use proof::{BindingCover, Proof, ProofFault};
-pub use sealable::{Sealable, is_sealed, lane_segment_of, segment_of, unmark};
+pub use sealable::{Sealable, is_sealed, is_to_publish, lane_segment_of, segment_of, unmark};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use crate::crediting::{CREDITED_AT, PERIOD_OF_ENTRY, PeriodId};
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
-use crate::keys::{self, Key, Shards, Work, attr};
+use crate::keys::{self, Key, Shards, attr};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 
@@ -39,6 +39,13 @@ pub(super) enum MarkOnceSealed {
 #[must_use]
 pub fn is_sealed(item: &Item) -> bool {
     item.contains_key(STAMP)
+}
+
+/// Whether the event of an entry was not taken, by its item as it was read.
+#[must_use]
+pub fn is_to_publish(tenant: &Tenant, entry: &Item) -> bool {
+    let due = entry.key_text(attr::DUE_PK).zip(entry.key_text(attr::DUE_SK));
+    due.is_some_and(|due| keys::is_to_publish(tenant, due))
 }
 
 /// The segment in a record's stamp: `L0/12`. `None` without a stamp.
@@ -98,7 +105,7 @@ impl Sealable {
     pub fn unpublished(mut self, tenant: &Tenant, shards: Shards) -> Self {
         if let Some((_, id)) = self.key.entry() {
             let shard = keys::shard_of(id.uuid(), shards);
-            self.mark = MarkOnceSealed::PublishLate(keys::due_partition(tenant, Work::PublishLate, shard));
+            self.mark = MarkOnceSealed::PublishLate(keys::publish_late_partition(tenant, shard));
         }
         self
     }

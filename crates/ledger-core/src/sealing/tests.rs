@@ -18,7 +18,7 @@ fn record() -> Item {
         (attr::PK.to_owned(), Value::S(format!("demo#customer#{id}"))),
         (attr::SK.to_owned(), Value::S(format!("TXN#{id}"))),
         (attr::CREATED_AT.to_owned(), Value::s("2026-11-20T03:00:00.000Z")),
-        (attr::DUE_PK.to_owned(), Value::s("demo#due#seal#0")),
+        (attr::DUE_PK.to_owned(), Value::s("demo#due#publish#0")),
         ("operation".to_owned(), Value::s("pay")),
         ("postings".to_owned(), Value::L(vec![Value::M(posting), Value::Bool(true), Value::B(vec![1, 2])])),
     ])

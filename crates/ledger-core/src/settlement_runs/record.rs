@@ -133,9 +133,8 @@ pub(super) fn start(command: &RunStart<'_>, cx: &Context) -> Planned<SettlementR
         (STUCK.to_owned(), Value::int(run.stuck)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
-        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::SettlementRun, 0))),
-        (attr::DUE_SK.to_owned(), Value::s(run.id)),
     ]);
+    item.extend(Work::SettlementRun.due(tenant, 0, cx.now, run.id).attributes());
     item.extend(schedule.map(|schedule| (SCHEDULE.to_owned(), Value::s(schedule))));
     item.extend(run.staff.map(|staff| ("staff_id".to_owned(), Value::s(staff))));
     item.extend(run.reason.as_ref().map(|reason| ("reason".to_owned(), Value::s(reason.expose()))));

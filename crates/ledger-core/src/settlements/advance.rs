@@ -8,7 +8,7 @@ use super::steps;
 use crate::account::TenantAccount;
 use crate::dynamo::{Update, Value};
 use crate::ids::{PayoutRequestId, Tenant};
-use crate::keys::{self, attr};
+use crate::keys::{Work, attr};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
 use std::time::Duration;
@@ -153,7 +153,7 @@ fn run_again(
     at: Timestamp,
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
-    let due = Value::S(keys::due_from(at, settlement.id));
+    let due = Value::S(Work::Settlement.sort_key(at, settlement.id));
     let update = Update::new().add("runs", "one", Value::int(1)).set(attr::DUE_SK, "due_sk", due);
     Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
 }

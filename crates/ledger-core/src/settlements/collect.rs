@@ -10,7 +10,7 @@ use crate::crediting::{PeriodId, PeriodSide, PeriodSums};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
-use crate::keys::{self, Key, Work, attr};
+use crate::keys::{self, Key, attr};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Transaction};
@@ -29,7 +29,7 @@ pub enum Settleable {
 }
 
 impl Settleable {
-    /// Reads a record from the table, the index or a list.
+    /// Reads a record from the table or a list.
     ///
     /// # Errors
     /// [`ItemError`] if it is no such record.
@@ -38,6 +38,12 @@ impl Settleable {
             return Ok(Self::Period(PeriodId::of_closed(item)?, PeriodSums::read(item)?));
         }
         Ok(Self::Returned(item.parsed(RETURNED_ID, SettlementId::parse)?, returned::owed(item)?))
+    }
+
+    /// Whether no settlement has the record, by its item as it was read.
+    #[must_use]
+    pub fn is_free(item: &Item) -> bool {
+        !item.contains_key("settlement_id")
     }
 
     /// The name and sums of a closed period; `None` for a returned payout.
@@ -55,17 +61,6 @@ impl Settleable {
         match self {
             Self::Returned(settlement, _) => keys::returned(tenant, merchant, *settlement),
             Self::Period(id, _) => id.key(tenant, merchant),
-        }
-    }
-
-    /// The due index entry while it waits for a settlement: partition and sort key.
-    fn due(&self, tenant: &Tenant, settlement: &Settlement) -> (String, String) {
-        match self {
-            Self::Returned(id, _) => {
-                let shard = keys::shard_of(id.uuid(), settlement.shards);
-                (keys::due_partition(tenant, Work::Settle(settlement.merchant), shard), id.to_string())
-            }
-            Self::Period(id, _) => period::due(tenant, settlement.merchant, *id),
         }
     }
 
@@ -167,7 +162,8 @@ pub fn release_batch(
 ) -> Result<Transaction, BuildError> {
     let update = changed(settlement, records, false)?;
     let mut items = if let Some(closed) = last_closed(settlement) {
-        vec![settlement.changed(tenant, closed.removed(update), now)]
+        let listed = period::given_back(tenant, settlement, closed.period, now);
+        vec![settlement.changed(tenant, closed.removed(update), now), listed]
     } else {
         let key = keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches);
         let undone = Update::new().set("given_back_at", "now", Value::s(now));
@@ -249,10 +245,7 @@ fn stamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> Tra
     let guards = [Some(Condition::exists(attr::PK)), is_credited, Some(Condition::absent("settlement_id"))];
     let clauses = guards.into_iter().flatten();
     let clauses = clauses.map(|condition| Clause { condition, failure: Failure::WrongState }).collect();
-    let update = Update::new()
-        .set("settlement_id", "settlement", Value::s(settlement.id))
-        .remove(attr::DUE_PK)
-        .remove(attr::DUE_SK);
+    let update = Update::new().set("settlement_id", "settlement", Value::s(settlement.id));
     TransactItem::update(record.role(), record.key(tenant, settlement.merchant), update, clauses)
 }
 
@@ -261,10 +254,6 @@ fn unstamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> T
         condition: Condition::compare("settlement_id", Cmp::Eq, "settlement", Value::s(settlement.id)),
         failure: Failure::WrongState,
     };
-    let (partition, sort) = record.due(tenant, settlement);
-    let update = Update::new()
-        .set(attr::DUE_PK, "due_pk", Value::S(partition))
-        .set(attr::DUE_SK, "due_sk", Value::S(sort))
-        .remove("settlement_id");
+    let update = Update::new().remove("settlement_id");
     TransactItem::update(record.role(), record.key(tenant, settlement.merchant), update, vec![mine])
 }

@@ -35,7 +35,7 @@ pub use collect::{RECORDS_MAX, Settleable, collect, dropped, last_batch, read_ba
 pub use coverage::Coverage;
 pub use destination::Destination;
 pub use open::{Open, Settling, plan as plan_open};
-pub use period::{ClosedPeriod, PeriodBatch, close_lane};
+pub use period::{ClosedPeriod, PeriodBatch, close_lane, given_back_period};
 pub use record::{OfRun, Settlement, SettlementState, UndoReason};
 pub use resend::resent;
 pub use resume::plan as plan_resume;

@@ -2,7 +2,7 @@
 //!
 //! A closed period is an item with its sums and the settlement that has it, so each entry's period leads to its
 //! settlement. It is a batch of the settlement, as lists are. A settlement that turns back gives it back in its turn; the
-//! period is then due for the next settlement, which takes it in a list.
+//! period is then listed in the merchant's partition for the next settlement, which takes it in a list.
 
 use super::collect::{Settleable, added};
 use super::record::Settlement;
@@ -13,7 +13,7 @@ use crate::crediting::{PeriodId, PeriodSums};
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
-use crate::keys::{self, Partition, Work, attr};
+use crate::keys::{self, Key, Partition, attr};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Role, TransactItem, Transaction};
 
@@ -21,6 +21,8 @@ use crate::transaction::{BuildError, Role, TransactItem, Transaction};
 const CLOSED_PERIOD: &str = "closed_period";
 /// The prefix of the attribute with a period that a settlement closed. The number of the batch follows.
 const CLOSED_BATCHES: &str = "closed_batch_";
+/// The attribute with the settlement that had closed a period and gave it back.
+pub(crate) const GIVEN_BACK_BY: &str = "given_back_by";
 
 /// The period that a settlement closed, and the batch of the settlement that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,7 @@ pub struct ClosedPeriod {
     pub id: PeriodId,
     /// The sums of its entries.
     pub sums: PeriodSums,
-    /// The settlement that has it; `None` while it is due for the next one.
+    /// The settlement that has it; `None` while the next one is to take it.
     pub settlement: Option<SettlementId>,
 }
 
@@ -139,7 +141,23 @@ fn taken(
     Ok([settlement.changed(tenant, update, now), period])
 }
 
-/// The due index entry of a period that a settlement gave back: partition and sort key.
-pub(super) fn due(tenant: &Tenant, merchant: MerchantId, id: PeriodId) -> (String, String) {
-    (keys::due_partition(tenant, Work::SettlePeriod(merchant), 0), id.sort_key())
+/// The action that lists a period that the settlement had closed and gives back. A period is closed once, so it is listed
+/// once, whichever settlements take it and give it back after that.
+pub(super) fn given_back(tenant: &Tenant, settlement: &Settlement, id: PeriodId, now: Timestamp) -> TransactItem {
+    let item = Item::from([
+        ("merchant_id".to_owned(), Value::s(settlement.merchant)),
+        id.attribute(),
+        (GIVEN_BACK_BY.to_owned(), Value::s(settlement.id)),
+        (attr::CREATED_AT.to_owned(), Value::s(now)),
+    ]);
+    let key = keys::period_back(tenant, settlement.merchant, &id.sort_key());
+    TransactItem::put_new(Role::Period, key, item, Failure::StalePlan)
+}
+
+/// The key of the closed period that an item of the list of periods that were given back names.
+///
+/// # Errors
+/// [`ItemError`] if it names none.
+pub fn given_back_period(tenant: &Tenant, merchant: MerchantId, listed: &Item) -> Result<Key, ItemError> {
+    Ok(PeriodId::of_closed(listed)?.key(tenant, merchant))
 }

@@ -9,7 +9,7 @@ use super::totals::{AssetTotals, totals};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, JobId, MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
-use crate::keys::{self, Shards, Work, attr};
+use crate::keys::{self, DueKeys, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::psp::PspTerms;
 use crate::terms::{EntryTerms, SettlementTerms, TermsVersion};
@@ -283,9 +283,8 @@ impl Settlement {
             ("runs".to_owned(), Value::int(self.runs.into())),
             ("shards".to_owned(), Value::int(self.shards.count().into())),
             ("due_shards".to_owned(), Value::int(self.due_shards.count().into())),
-            (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
-            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
+        item.extend(self.due(tenant, self.created_at).attributes());
         item.extend(self.requested_by.map(|staff| ("requested_by".to_owned(), Value::s(staff))));
         item.extend(self.carried_base.as_delta().map(|base| (CARRIED_BASE.to_owned(), Value::N(base.text()))));
         item.extend(self.carried_rooms.item());
@@ -333,10 +332,9 @@ impl Settlement {
         }
     }
 
-    /// The `due` index's partition of its runs.
-    #[must_use]
-    pub fn due_partition(&self, tenant: &Tenant) -> String {
-        keys::due_partition(tenant, Work::Settlement, keys::shard_of(self.id.uuid(), self.due_shards))
+    /// The keys of its next run in the index `due`.
+    pub(super) fn due(&self, tenant: &Tenant, at: Timestamp) -> DueKeys {
+        Work::Settlement.due(tenant, keys::shard_of(self.id.uuid(), self.due_shards), at, self.id)
     }
 
     /// A change of the settlement, guarded on the state and the direction that were read. A worker whose guard fails

@@ -6,7 +6,7 @@ use super::record::Settlement;
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{PayoutRequestId, Tenant};
-use crate::keys::{self, attr};
+use crate::keys::attr;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, TransactItem, Transaction};
 
@@ -18,12 +18,8 @@ pub(super) const RESENT_AT: &str = "resent_at";
 /// Makes the file due to be written again at once. The number of runs grows, because a state machine accepts each
 /// run's name once only.
 pub(super) fn approved(tenant: &Tenant, settlement: &Settlement, id: PayoutRequestId, now: Timestamp) -> TransactItem {
-    let update = Update::new()
-        .add("runs", "one", Value::int(1))
-        .set(RESEND_ID, "resend", Value::s(id))
-        .set(attr::DUE_PK, "due_pk", Value::S(settlement.due_partition(tenant)))
-        .set(attr::DUE_SK, "due_sk", Value::S(keys::due_from(now, settlement.id)));
-    settlement.changed(tenant, update, now)
+    let update = Update::new().add("runs", "one", Value::int(1)).set(RESEND_ID, "resend", Value::s(id));
+    settlement.changed(tenant, settlement.due(tenant, now).set(update), now)
 }
 
 /// Records that the file was written again.

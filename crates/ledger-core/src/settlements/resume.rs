@@ -6,7 +6,6 @@ use crate::audit::Act;
 use crate::dynamo::{Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
-use crate::keys::{self, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -28,11 +27,7 @@ pub fn plan(
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     // A new run number, even if the last run was not recorded: a state machine accepts each run's name once only.
-    let update = Update::new()
-        .add("runs", "one", Value::int(1))
-        .set(attr::DUE_PK, "due_pk", Value::S(settlement.due_partition(tenant)))
-        .set(attr::DUE_SK, "due_sk", Value::S(keys::due_from(cx.now, settlement.id)))
-        .remove("stuck_at");
+    let update = settlement.due(tenant, cx.now).set(Update::new().add("runs", "one", Value::int(1))).remove("stuck_at");
     let act = Act::new(actor, Operation::SettlementResume, format!("merchant:{}", settlement.merchant))
         .because(reason)
         .with("settlement_id", settlement.id)

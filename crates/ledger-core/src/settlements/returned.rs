@@ -10,7 +10,7 @@ use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, Principal, Tenant};
-use crate::keys::{self, Work, attr};
+use crate::keys::{self, attr};
 use crate::money::{Asset, Delta};
 use crate::operation::Operation;
 use crate::psp::{Payout, PayoutStatus};
@@ -143,16 +143,12 @@ pub(super) fn return_draft(
     let update =
         Update::new().set("state", "to", Value::s(SettlementState::Returned)).set("returned_at", "ua", Value::s(now));
     let owed = payable.credit();
-    let work = Work::Settle(merchant);
-    let due = keys::due_partition(tenant, work, keys::shard_of(settlement.id.uuid(), settlement.shards));
     let record = Item::from([
         (RETURNED_ID.to_owned(), Value::s(settlement.id)),
         ("merchant_id".to_owned(), Value::s(merchant)),
         owed_attribute(std::slice::from_ref(&owed)),
         ("credited_at".to_owned(), Value::s(now)),
         (attr::CREATED_AT.to_owned(), Value::s(now)),
-        (attr::DUE_PK.to_owned(), Value::S(due)),
-        (attr::DUE_SK.to_owned(), Value::s(settlement.id)),
     ]);
     let key = keys::returned(tenant, merchant, settlement.id);
     let mut items = vec![

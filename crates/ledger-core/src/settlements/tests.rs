@@ -421,7 +421,7 @@ fn only_a_paid_payout_is_returned() {
 fn settlement_is_covered_once_one_is_paid_after_its_opening() {
     let covers = |state, paid_before, paid| {
         let settlement = Settlement { paid_before, ..settlement(state, &[]) };
-        Coverage { paid, covered_at: None, is_due: false }.covers(&settlement)
+        Coverage { paid, bonuses_from: None, covered_at: None, is_due: false }.covers(&settlement)
     };
     for state in S::ALL {
         assert!(!covers(state, 0, 0) && !covers(state, 2, 2), "{state}");

@@ -8,7 +8,7 @@ use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::idempotency::{Flight, Phase, StoredAnswer};
 use crate::ids::{Actor, Tenant};
-use crate::keys::{self, Work, attr};
+use crate::keys::{self, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -52,8 +52,8 @@ impl KeptEvent {
             ("kind".to_owned(), Value::s(&self.kind)),
             ("why".to_owned(), Value::s(&self.why)),
             ("received_at".to_owned(), Value::s(self.received_at)),
-            (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::Attention, 0))),
-            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.received_at, &self.id))),
+            (attr::OWNER_PK.to_owned(), Value::S(keys::attention_partition(tenant))),
+            (attr::OWNER_SK.to_owned(), Value::S(keys::listed_from(self.received_at, &self.id))),
         ]);
         if let Some(object) = &self.object {
             item.insert("object".to_owned(), Value::s(object));
@@ -96,8 +96,8 @@ pub fn dismiss(
     let update = Update::new()
         .set("dismissed_at", "now", Value::s(cx.now))
         .set("dismissed_by", "me", Value::s(decider.actor))
-        .remove(attr::DUE_PK)
-        .remove(attr::DUE_SK);
+        .remove(attr::OWNER_PK)
+        .remove(attr::OWNER_SK);
     let open = Clause { condition: Condition::absent("dismissed_at"), failure: Failure::WrongState };
     let key = keys::kept_event(tenant, event);
     let act = Act::new(decider.actor, Operation::EventDismiss, format!("stripe_event:{event}"));

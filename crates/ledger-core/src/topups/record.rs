@@ -5,7 +5,7 @@ use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::idempotency::{Claim, IdempotencyKey};
 use crate::ids::{CustomerId, Principal, Tenant, TopupId};
-use crate::keys::{self, Key, Shards, Work, attr};
+use crate::keys::{self, DueKeys, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::operation::Operation;
 use crate::psp::{PspId, PspKey, PspRequest, Step};
@@ -171,9 +171,8 @@ impl TopupRecord {
             ("shards".to_owned(), Value::int(self.shards.count().into())),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
-            (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
-            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.expires_at, self.id.uuid()))),
         ]);
+        item.extend(self.due(tenant, self.expires_at).attributes());
         if let Some(points) = &self.points {
             item.insert("points".to_owned(), Value::N(points.text()));
         }
@@ -188,14 +187,10 @@ impl TopupRecord {
 
     /// Schedules the next lookup at `at`.
     pub(super) fn due_again(&self, tenant: &Tenant, update: Update, at: Timestamp) -> Update {
-        update.set(attr::DUE_PK, "due_pk", Value::S(self.due_partition(tenant))).set(
-            attr::DUE_SK,
-            "due_sk",
-            Value::S(keys::due_from(at, self.id.uuid())),
-        )
+        self.due(tenant, at).set(update)
     }
 
-    fn due_partition(&self, tenant: &Tenant) -> String {
-        keys::due_partition(tenant, Work::PspCheck, keys::shard_of(self.id.uuid(), self.shards))
+    fn due(&self, tenant: &Tenant, at: Timestamp) -> DueKeys {
+        Work::PspCheck.due(tenant, keys::shard_of(self.id.uuid(), self.shards), at, self.id)
     }
 }

@@ -177,10 +177,6 @@ impl TopupRefund {
     /// Schedules the next lookup of the provider's refund at `at`.
     pub(super) fn due_again(&self, tenant: &Tenant, update: Update, at: Timestamp) -> Update {
         let shard = keys::shard_of(self.id.uuid(), self.shards);
-        update.set(attr::DUE_PK, "due_pk", Value::S(keys::due_partition(tenant, Work::PspCheck, shard))).set(
-            attr::DUE_SK,
-            "due_sk",
-            Value::S(keys::due_from(at, self.id.uuid())),
-        )
+        Work::PspCheck.due(tenant, shard, at, self.id).set(update)
     }
 }

@@ -66,7 +66,7 @@ fn record_has_every_state_that_the_transaction_writes() {
     let states = [("claim", "FAILED_RETRY"), ("topup", "pending")];
     let states = states.map(|(of, state)| (of.to_owned(), Value::s(state)));
     assert_eq!(item.opt_map("states").unwrap(), Some(&Item::from(states)));
-    assert_eq!(item.text(attr::DUE_PK), Ok("demo#due#seal#0"));
+    assert_eq!(item.text(attr::DUE_PK), Ok("demo#due#publish#0"));
     assert!(!item.contains_key(attr::TTL));
 }
 

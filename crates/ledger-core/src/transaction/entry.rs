@@ -4,9 +4,9 @@ use super::{BuildError, EntryTerms, Role, TransactItem};
 use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
-use crate::ids::{Actor, Principal, Tenant, TransactionId};
+use crate::ids::{Actor, MerchantId, Principal, Tenant, TransactionId};
 use crate::journal::{CREDITED_BY, OF_THE_ENTRY_ALONE, compact, credited_by};
-use crate::keys::{self, Key, Partition, Work, attr};
+use crate::keys::{self, DueKeys, Key, Partition, attr};
 use crate::memo::{self, Memo};
 use crate::money::Delta;
 use crate::operation::Operation;
@@ -85,11 +85,11 @@ impl Entry {
         entry.extend(self.details.clone());
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
         let shard = keys::shard_of(self.id.uuid(), self.terms.due_shards);
-        if self.credits_when_sealed(from.operation) {
+        let credits = self.credits_when_sealed(from.operation);
+        if credits.is_some() {
             entry.insert(CREDITED_BY.to_owned(), Value::s(credited_by(&self.details)));
         }
-        entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, Work::Publish, shard)));
-        entry.insert(attr::DUE_SK.to_owned(), Value::s(self.id));
+        entry.extend(DueKeys::entry((&from.tenant, shard), self.id, credits).attributes());
         let mut items = vec![put(Role::Journal, home.entry(self.id), entry)?];
         for reference in &self.references {
             let mut item = self.common(from);
@@ -103,11 +103,14 @@ impl Entry {
         Ok(items)
     }
 
-    /// Whether the transaction that seals the entry credits a merchant: it has postings of one that no balance item of its
-    /// own transaction follows.
-    fn credits_when_sealed(&self, operation: Operation) -> bool {
-        !Operation::MOVING_MERCHANTS.contains(&operation)
-            && self.postings.iter().any(|posting| matches!(posting.account, Account::Merchant(_)))
+    /// The merchant that the transaction which seals the entry credits: the entry has postings of it that no balance item of
+    /// its own transaction follows.
+    fn credits_when_sealed(&self, operation: Operation) -> Option<MerchantId> {
+        let merchant = |posting: &Posting| match posting.account {
+            Account::Merchant(id) => Some(id),
+            Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => None,
+        };
+        if Operation::MOVING_MERCHANTS.contains(&operation) { None } else { self.postings.iter().find_map(merchant) }
     }
 
     fn common(&self, from: &Provenance) -> Item {

@@ -135,7 +135,7 @@ pub fn plan(command: &WindDownStart<'_>, cx: &Context) -> Result<Planned<WindDow
         shard: 0,
         after: None,
     };
-    let item = Item::from([
+    let mut item = Item::from([
         (ID.to_owned(), Value::s(id)),
         ("staff_id".to_owned(), Value::s(staff)),
         ("reason".to_owned(), Value::s(reason.expose())),
@@ -144,9 +144,8 @@ pub fn plan(command: &WindDownStart<'_>, cx: &Context) -> Result<Planned<WindDow
         (OPEN.to_owned(), Value::int(job.open)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
-        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::WindDown, 0))),
-        (attr::DUE_SK.to_owned(), Value::s(id)),
     ]);
+    item.extend(Work::WindDown.due(tenant, 0, cx.now, id).attributes());
     let act = Act::new(Actor::Staff(*staff), Operation::WindDown, subject(id)).because(Some(reason));
     let items = vec![
         TransactItem::put_new(Role::Job, keys::wind_down(tenant, id), item, Failure::AlreadyExists),

@@ -6,9 +6,6 @@ use ledger_core::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The due index partition of what needs review: no worker can process it.
-const ATTENTION: &str = "#due#attention#";
-
 /// Counts of the engine's requests. Clones share the counts.
 #[derive(Clone, Debug, Default)]
 pub struct Activity(Arc<Counts>);
@@ -62,9 +59,6 @@ impl Activity {
 
 /// Whether a row of the index `due` is due now: its sort key begins with no time, or with one that has passed.
 fn is_due(row: &Item, now: Timestamp) -> bool {
-    if text(row, attr::DUE_PK).contains(ATTENTION) {
-        return false;
-    }
     let begins = text(row, attr::DUE_SK).split('#').next().unwrap_or_default();
     Timestamp::parse(begins).map_or(true, |at| at <= now)
 }
@@ -83,23 +77,18 @@ mod tests {
     #[test]
     fn only_due_work_and_writes_count_as_work() {
         let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
-        let row = |kind: &str, sort_key: &str| {
-            let text = |text: &str| AttributeValue::S(text.to_owned());
-            let pairs = [(attr::DUE_PK, format!("demo#due#{kind}#0")), (attr::DUE_SK, sort_key.to_owned())];
-            pairs.map(|(name, value)| (name.to_owned(), text(&value))).into_iter().collect::<Item>()
-        };
+        let row = |sort_key: &str| Item::from([(attr::DUE_SK.to_owned(), AttributeValue::S(sort_key.to_owned()))]);
         let cases = [
-            ("publish", "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e", true),
-            ("hold", "2026-11-21T09:29:59.999Z#x", true),
-            ("hold", "2026-11-21T09:30:00.000Z#x", true),
-            ("hold", "2026-11-21T09:30:00.001Z#x", false),
-            ("attention", "2026-11-21T09:00:00.000Z#x", false),
-            ("job", "", true),
+            ("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e", true),
+            ("2026-11-21T09:29:59.999Z#hold#x", true),
+            ("2026-11-21T09:30:00.000Z#hold#x", true),
+            ("2026-11-21T09:30:00.001Z#hold#x", false),
+            ("", true),
         ];
-        for (kind, sort_key, is_work) in cases {
+        for (sort_key, is_work) in cases {
             let activity = Activity::default();
-            activity.count_due(&[row(kind, sort_key)], now);
-            assert_eq!(activity.work(), u64::from(is_work), "{kind} {sort_key}");
+            activity.count_due(&[row(sort_key)], now);
+            assert_eq!(activity.work(), u64::from(is_work), "{sort_key}");
         }
         let activity = Activity::default();
         activity.count_due(&[], now);

@@ -10,14 +10,14 @@ use futures::future::{try_join_all, try_join3};
 use ledger_core::crediting::{EntryCredit, LaneCredit, is_credited};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Key, Partition, Shards, attr, sk};
+use ledger_core::keys::{self, Key, Partition, Shards, Unpublished, attr, sk};
 use ledger_core::money::{Asset, Balance, Delta};
 use ledger_core::reads::{self, Query};
 use ledger_core::sealing::lanes::TrailHead;
 use ledger_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many entries of one shard one query lists.
+/// How many index entries of one shard one query reads.
 const PAGE_ITEMS: usize = 500;
 /// The most index entries of the tenant that are read. More wait only if the worker has not run for long, which raises an
 /// alarm, or if the tenant takes hundreds of payments a second.
@@ -130,26 +130,26 @@ impl App {
         merchant: MerchantId,
         shards: Shards,
     ) -> Result<Candidates, Problem> {
-        let queries = (0..shards.count())
-            .flat_map(|shard| [reads::entries_to_publish(tenant, shard), reads::records_to_seal(tenant, shard)]);
-        let read = |item: &Item| {
-            let Some(key) = Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?) else { return Ok(None) };
-            let credit = EntryCredit::read(item)?.filter(|credit| credit.merchant == merchant);
-            Ok(credit.map(|credit| Candidate { key, delta: credit.delta }))
-        };
-        self.listed(tenant, merchant, queries.collect(), read).await
+        let (keys, is_complete) = self.listed_entries(tenant, merchant, shards).await?;
+        let mut listed = Vec::new();
+        for (key, item) in keys.iter().zip(self.dynamo().get_many(&keys).await?) {
+            let credit = item.as_ref().map(EntryCredit::read).transpose()?.flatten();
+            let credit = credit.filter(|credit| credit.merchant == merchant);
+            listed.extend(credit.map(|credit| Candidate { key: key.clone(), delta: credit.delta }));
+        }
+        Ok(Candidates { listed, is_complete })
     }
 
-    /// The candidates that these queries list, until too many items were read.
-    async fn listed(
+    /// The keys of the listed entries whose seal may credit the merchant, until too many index entries were read.
+    async fn listed_entries(
         &self,
         tenant: &Tenant,
         merchant: MerchantId,
-        queries: Vec<Query>,
-        read: impl Fn(&Item) -> Result<Option<Candidate>, ItemError>,
-    ) -> Result<Candidates, Problem> {
+        shards: Shards,
+    ) -> Result<(Vec<Key>, bool), Problem> {
         let mut listed = Vec::new();
-        let mut open: Vec<(Query, Option<String>)> = queries.into_iter().map(|query| (query, None)).collect();
+        let queries = (0..shards.count()).map(|shard| reads::records_unsealed(tenant, shard));
+        let mut open: Vec<(Query, Option<String>)> = queries.map(|query| (query, None)).collect();
         let mut seen = 0_usize;
         while !open.is_empty() && seen < LISTED_MAX {
             let few: Vec<_> = open.drain(..open.len().min(CONCURRENCY)).collect();
@@ -160,7 +160,10 @@ impl App {
             for (query, page) in try_join_all(pages).await? {
                 seen = seen.saturating_add(page.len());
                 for item in &page {
-                    listed.extend(read(item)?);
+                    let key = Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?);
+                    let key = key.filter(|key| key.entry().is_some());
+                    let due = Unpublished::parse(item.text(attr::DUE_SK)?);
+                    listed.extend(key.filter(|_| due.is_some_and(|due| due.may_credit(merchant))));
                 }
                 if let Some(last) = page.last().filter(|_| page.len() >= PAGE_ITEMS) {
                     open.push((query, Some(last.string(attr::DUE_SK)?)));
@@ -171,7 +174,7 @@ impl App {
         if !is_complete {
             tracing::error!(%tenant, %merchant, "more entries wait to be credited than can be summed");
         }
-        Ok(Candidates { listed, is_complete })
+        Ok((listed, is_complete))
     }
 
     /// Reads balances and candidates, each part with what says how often the merchant was credited. If these are equal,

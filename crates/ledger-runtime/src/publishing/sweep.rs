@@ -1,4 +1,5 @@
-//! Publishing all that is due for a tenant, step by step, for the worker that seals what was published.
+//! Publishing all that is due for a tenant, step by step, for the worker that seals what was published. The same list has
+//! the records that are only to be sealed.
 
 use super::{DueEntries, DueEntry, Home, Published, Publisher, Round, Sending, key_of};
 use crate::dynamo::{Dynamo, ReadError, Readable};
@@ -6,8 +7,8 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use futures::future::try_join_all;
 use ledger_core::dynamo::Attributes;
-use ledger_core::ids::{Tenant, parse_uuid};
-use ledger_core::keys::{Key, Shards, attr};
+use ledger_core::ids::{Tenant, born_at};
+use ledger_core::keys::{Key, Recorded, Shards, Unpublished, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
 use std::collections::BTreeSet;
@@ -32,6 +33,8 @@ pub struct Sweep {
     homes: Vec<Home>,
     /// The partitions of accounts that were read.
     seen: BTreeSet<String>,
+    /// Listed records that are only to be sealed.
+    to_seal: Vec<Key>,
     is_measured: bool,
     sending: Sending,
     done: Published,
@@ -59,7 +62,13 @@ pub struct SweptEntry {
 /// # Errors
 /// [`ReadError`] if the table did not answer.
 pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Result<bool, ReadError> {
-    Ok(!Marks::of(tenant, shards).next(dynamo).await?.is_empty())
+    let mut marks = Marks::of(tenant, shards);
+    while let Some(rows) = marks.more(dynamo).await? {
+        if rows.iter().any(|row| matches!(Due::of(tenant, row), Some(Due::Publish(..) | Due::None(_)))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl Sweep {
@@ -72,6 +81,7 @@ impl Sweep {
             marks,
             homes: Vec::new(),
             seen: BTreeSet::new(),
+            to_seal: Vec::new(),
             is_measured: false,
             sending: Sending::Due,
             done: Published::default(),
@@ -100,6 +110,13 @@ impl Sweep {
         Ok(Some(sent.into_iter().chain(unsent).map(SweptEntry::of).collect()))
     }
 
+    /// The records that were listed since the last call and are only to be sealed: trail records, and entries that an earlier
+    /// run has published.
+    #[must_use]
+    pub fn take_to_seal(&mut self) -> Vec<Key> {
+        std::mem::take(&mut self.to_seal)
+    }
+
     /// What was published.
     #[must_use]
     pub fn done(&self) -> Published {
@@ -113,11 +130,14 @@ impl Sweep {
             self.publisher.measure_oldest(&self.tenant, &rows);
         }
         let mut due_entries = DueEntries::new();
-        for key in rows.iter().filter_map(|row| key_of(&self.tenant, &row.item)) {
-            if key.entry().is_none() {
-                self.done.add(self.publisher.put_aside(&self.tenant, self.shards, &key).await?);
-            } else if !self.seen.contains(key.pk()) {
-                due_entries.entry(key.pk().to_owned()).or_default().insert(key);
+        for due in rows.iter().filter_map(|row| Due::of(&self.tenant, row)) {
+            match due {
+                Due::Publish(key, _) if self.seen.contains(key.pk()) => {}
+                Due::Publish(key, _) => {
+                    due_entries.entry(key.pk().to_owned()).or_default().insert(key);
+                }
+                Due::Seal(key) => self.to_seal.push(key),
+                Due::None(key) => self.done.add(self.publisher.put_aside(&self.tenant, self.shards, &key).await?),
             }
         }
         self.seen.extend(due_entries.keys().cloned());
@@ -131,6 +151,33 @@ impl SweptEntry {
     fn of(entry: DueEntry) -> Self {
         let is_published = entry.is_sent();
         Self { key: entry.key, row: entry.row, is_published }
+    }
+}
+
+/// What an index entry of a partition of publications is due for.
+pub(crate) enum Due {
+    /// A journal entry to publish and to seal, with its id.
+    Publish(Key, Uuid),
+    /// A record that is only to be sealed.
+    Seal(Key),
+    /// An item that is neither.
+    None(Key),
+}
+
+impl Due {
+    pub(crate) fn of(tenant: &Tenant, row: &Readable) -> Option<Self> {
+        let key = key_of(tenant, &row.item)?;
+        let due = row.item.key_text(attr::DUE_SK).and_then(Unpublished::parse);
+        Some(match (key.recorded(), due) {
+            (Some(Recorded::Entry), Some(due)) if due.is_published() => Self::Seal(key),
+            // An entry is due under its id, whatever the index says.
+            (Some(Recorded::Entry), due) => {
+                let id = due.map_or(Uuid::nil(), |due| due.id);
+                Self::Publish(key, id)
+            }
+            (Some(Recorded::Step), _) => Self::Seal(key),
+            (Some(Recorded::Act) | None, _) => Self::None(key),
+        })
     }
 }
 
@@ -156,7 +203,7 @@ impl Marks {
             Shard { query, is_late, after: None, is_read: false, is_skipped: false }
         };
         let works = |shard| {
-            [(reads::entries_to_publish_late(tenant, shard), true), (reads::entries_to_publish(tenant, shard), false)]
+            [(reads::entries_to_publish_late(tenant, shard), true), (reads::records_unsealed(tenant, shard), false)]
         };
         Self((0..shards.count()).flat_map(works).map(shard).collect())
     }
@@ -182,8 +229,9 @@ impl Marks {
     /// Returns an id that no unread index entry precedes; `None` if all have been read.
     fn floor(&self) -> Option<Uuid> {
         let open = self.0.iter().filter(|shard| !shard.is_read);
-        // An index entry that is not an id gives no bound.
-        open.map(|shard| shard.after.as_deref().and_then(|id| parse_uuid(id).ok()).unwrap_or(Uuid::nil())).min()
+        // An index entry without an id gives no bound.
+        let read = |shard: &Shard| shard.after.as_deref().and_then(Unpublished::parse).map(|due| due.id);
+        open.map(|shard| read(shard).unwrap_or(Uuid::nil())).min()
     }
 }
 
@@ -208,8 +256,12 @@ impl Publisher {
     /// a value.
     fn measure_oldest(&self, tenant: &Tenant, rows: &[Readable]) {
         let now = self.ledger.clock().now();
-        let written = |row: &Readable| row.item.timestamp(attr::CREATED_AT).ok();
-        let oldest = rows.iter().filter_map(written).map(|at| now.since(at)).max().unwrap_or(Duration::ZERO);
+        // The id of an entry is made when its request begins.
+        let born = |row: &Readable| match Due::of(tenant, row)? {
+            Due::Publish(_, id) => born_at(id),
+            Due::Seal(_) | Due::None(_) => None,
+        };
+        let oldest = rows.iter().filter_map(born).map(|at| now.since(at)).max().unwrap_or(Duration::ZERO);
         self.ledger.metrics().measure(Metric::OldestUnpublished, tenant, Operation::Publish, oldest);
     }
 }

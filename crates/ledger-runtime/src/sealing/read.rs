@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::dynamo::{Dynamo, ReadError, Readable};
 use crate::metrics::Metric;
 use crate::problem::Problem;
-use crate::publishing::{Published, Sweep, SweptEntry, move_to_sealing};
+use crate::publishing::{Due, Published, Sweep, SweptEntry, mark_published};
 use futures::future::try_join_all;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::Tenant;
@@ -28,13 +28,13 @@ pub(super) const SHARDS_AT_ONCE: usize = 4;
 pub(super) struct Listed {
     tenant: Tenant,
     shards_count: Shards,
-    /// The entries to publish; `None` once all are published.
+    /// The entries to publish, listed with the records that are only to be sealed; `None` once all are listed.
     entries: Option<Sweep>,
     /// Whether the last page was one of entries. Pages alternate, so that a backlog of one kind does not stop the other.
     was_of_entries: bool,
     /// What was published.
     published: Published,
-    /// The shards of the due index that are not read to their end.
+    /// The shards of the due index that are not read to their end, where no entries are published.
     shards: VecDeque<Page>,
     /// The acts, which are read after them; `None` once they are read to their end.
     acts: Option<ActsOfDay>,
@@ -76,8 +76,8 @@ impl Listed {
     /// What is due at `now`. Acts are listed from `acts_from` on, up to ids of clocks that are ahead.
     pub(super) fn of(tenant: &Tenant, pass: Pass, (acts_from, now): (Timestamp, Timestamp)) -> Self {
         let page = |query| Page { query, after: None };
-        let shards = (0..pass.shards.count()).map(|shard| reads::records_to_seal(tenant, shard));
-        let shards = shards.map(page).collect();
+        let listed = if pass.entries.is_none() { pass.shards.count() } else { 0 };
+        let shards = (0..listed).map(|shard| page(reads::records_unsealed(tenant, shard))).collect();
         Self {
             tenant: tenant.clone(),
             shards_count: pass.shards,
@@ -118,7 +118,14 @@ impl Listed {
         if !is_turn_of_others && let Some(entries) = &mut self.entries {
             self.was_of_entries = true;
             match entries.next(fault).await? {
-                Some(swept) => self.add_swept(app, &mut found, swept, fault).await?,
+                Some(swept) => {
+                    let to_seal = entries.take_to_seal();
+                    self.add_swept(app, &mut found, swept, fault).await?;
+                    let items = records(app.dynamo(), &to_seal).await?;
+                    for (key, item) in to_seal.into_iter().zip(items) {
+                        self.add_marked(&mut found, key, item, fault)?;
+                    }
+                }
                 None => (self.published, self.entries) = (entries.done(), None),
             }
         } else if !self.shards.is_empty() {
@@ -186,7 +193,7 @@ impl Listed {
                 }
             }
         }
-        move_to_sealing(app.ledger(), &self.tenant, self.shards_count, &not_to_be_sealed).await
+        mark_published(app.ledger(), &self.tenant, self.shards_count, &not_to_be_sealed).await
     }
 
     fn add_marked(
@@ -248,8 +255,8 @@ impl Unsealed {
         }
     }
 
-    /// Moves the due index entries of those that cannot be sealed to the work of sealing, so that the next run does not
-    /// publish them again.
+    /// Records in the due index entries of those that cannot be sealed that they were published, so that the next run does
+    /// not publish them again.
     pub(super) async fn put_off(
         &self,
         app: &App,
@@ -258,16 +265,20 @@ impl Unsealed {
         cannot_be_sealed: impl Fn(&Key) -> bool,
     ) -> Result<(), Problem> {
         let entries = self.0.iter().filter(|key| cannot_be_sealed(key)).cloned();
-        move_to_sealing(app.ledger(), tenant, shards, &entries.collect::<Vec<_>>()).await
+        mark_published(app.ledger(), tenant, shards, &entries.collect::<Vec<_>>()).await
     }
 }
 
 type Marked = Vec<(Key, Result<Option<Item>, ReadError>)>;
 
-/// The records that a page of a shard names, read consistently, and the page after it.
+/// The records that a page of a shard names as only to be sealed, read consistently, and the page after it.
 async fn marked(dynamo: &Dynamo, tenant: &Tenant, page: Page) -> Result<(Option<Page>, Marked), Problem> {
     let (rows, next) = page.read(dynamo).await?;
-    let keys: Vec<Key> = rows.iter().filter_map(|row| key_of(tenant, &row.item)).collect();
+    let to_seal = |row| match Due::of(tenant, row)? {
+        Due::Seal(key) => Some(key),
+        Due::Publish(..) | Due::None(_) => None,
+    };
+    let keys: Vec<Key> = rows.iter().filter_map(to_seal).collect();
     let items = records(dynamo, &keys).await?;
     Ok((next, keys.into_iter().zip(items).collect()))
 }

@@ -220,7 +220,7 @@ impl Reader<'_> {
             day = of.next();
         }
         for shard in 0..self.of.shards.count() {
-            let marked = reads::records_to_seal(&self.of.tenant, shard).limit(LIST);
+            let marked = reads::records_unsealed(&self.of.tenant, shard).limit(LIST);
             listed.extend(self.dynamo.query_readable(&marked).await?);
         }
         let named: Vec<Key> = listed.iter().filter_map(|row| key_of(&self.of.tenant, &row.item)).collect();

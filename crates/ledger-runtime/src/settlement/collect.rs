@@ -2,23 +2,22 @@
 //! The records are returned payouts, and closed periods that earlier settlements gave back.
 
 use super::{SettlementRef, Settler};
+use crate::dynamo::{Dynamo, ReadError};
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use ledger_core::crediting::LaneCredit;
+use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
+use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
-use ledger_core::settlements::{RECORDS_MAX, Settleable, Settlement};
+use ledger_core::settlements::{RECORDS_MAX, Settleable, Settlement, given_back_period};
 use ledger_core::transaction::Transaction;
 use ledger_core::{reads, settlements as rules};
-use std::time::Duration;
-
-/// The index may still list records that others took: it lags by less than this.
-const INDEX_BEHIND: Duration = Duration::from_millis(100);
 
 impl Settler {
     /// Takes as many records as fit into one transaction. `false` if none are due.
     pub(super) async fn collect(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
-        let mut records = self.due(at, settlement).await?;
+        let mut records = self.free_records(at).await?;
         if records.is_empty() {
             return Ok(false);
         }
@@ -38,7 +37,6 @@ impl Settler {
                 WriteOutcome::MarkerExists(_) => return Err(self.broken(at, "an unkeyed transaction found a marker")),
             }
         }
-        tokio::time::sleep(INDEX_BEHIND).await;
         Ok(true)
     }
 
@@ -75,26 +73,25 @@ impl Settler {
         self.write(at, &self.built(at, transaction)?).await.map(|_| ())
     }
 
-    /// The returned payouts that are due, and then the closed periods that earlier settlements gave back.
-    async fn due(&self, at: &SettlementRef, settlement: &Settlement) -> Result<Vec<Settleable>, Problem> {
-        let mut records = Vec::new();
-        for shard in 0..settlement.shards.count() {
-            let room = RECORDS_MAX.saturating_sub(records.len());
-            if room == 0 {
-                break;
-            }
-            let query = reads::returned_to_settle(&at.tenant, at.merchant, shard).limit(room);
-            for item in self.ledger.dynamo().query(&query).await? {
-                records.push(Settleable::read(&item)?);
-            }
-        }
-        let room = RECORDS_MAX.saturating_sub(records.len());
-        if room > 0 {
-            let query = reads::periods_to_settle(&at.tenant, at.merchant).limit(room);
-            for item in self.ledger.dynamo().query(&query).await? {
-                records.push(Settleable::read(&item)?);
-            }
-        }
-        Ok(records)
+    /// The returned payouts that no settlement has, and then the closed periods that earlier settlements gave back. As many as
+    /// one transaction takes.
+    async fn free_records(&self, at: &SettlementRef) -> Result<Vec<Settleable>, Problem> {
+        let free = free_records(self.ledger.dynamo(), (&at.tenant, at.merchant)).await?;
+        Ok(free.iter().take(RECORDS_MAX).map(Settleable::read).collect::<Result<_, _>>()?)
     }
+}
+
+/// The items of a merchant's returned payouts and of periods that were given back, of those that no settlement has.
+///
+/// # Errors
+/// [`ReadError`] if the table cannot be read.
+pub async fn free_records(dynamo: &Dynamo, (tenant, merchant): (&Tenant, MerchantId)) -> Result<Vec<Item>, ReadError> {
+    let mut items = dynamo.query(&reads::returned_payouts(tenant, merchant)).await?;
+    let listed = dynamo.query(&reads::periods_given_back(tenant, merchant)).await?;
+    let keys = listed.iter().map(|item| given_back_period(tenant, merchant, item)).collect::<Result<Vec<_>, _>>()?;
+    for key in &keys {
+        items.extend(dynamo.get(key).await?);
+    }
+    items.retain(Settleable::is_free);
+    Ok(items)
 }

@@ -5,16 +5,14 @@
 
 use super::SettlementRef;
 use crate::app::App;
+use crate::due::DueList;
 use crate::problem::Problem;
 use futures::future::BoxFuture;
 use ledger_core::ids::Tenant;
+use ledger_core::keys::Work;
 use ledger_core::operation::Operation;
-use ledger_core::reads;
 use ledger_core::settlements::{Settlement, started};
 use serde::Serialize;
-
-/// The number of settlements of a shard that one run starts.
-const STARTS: usize = 25;
 
 /// Runs the sagas of settlements.
 pub trait Sagas: Send + Sync {
@@ -33,23 +31,22 @@ pub struct Started {
 ///
 /// # Errors
 /// 503 if the store or the state machine did not answer; a later run continues.
-pub async fn start_due(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<Started, Problem> {
-    let shards = app.terms(tenant).await?.due_shards;
+pub async fn start_due(app: &App, sagas: &dyn Sagas, tenant: &Tenant, due: &mut DueList) -> Result<Started, Problem> {
     let mut done = Started::default();
-    for shard in 0..shards.count() {
-        let query = reads::settlements_due(tenant, shard, app.now()).limit(STARTS);
-        for item in app.dynamo().query(&query).await? {
-            let settlement = Settlement::read(&item)?;
-            let at = SettlementRef { tenant: tenant.clone(), merchant: settlement.merchant, id: settlement.id };
-            if let Err(code) = sagas.start(&at, settlement.runs).await {
-                tracing::warn!(settlement = %at.id, code, "saga not started");
-                return Err(Problem::unavailable());
-            }
-            let noted = started(tenant, &settlement, app.now()).map_err(|_| Problem::internal())?;
-            // If not written, the settlement has changed already, or another worker has started it.
-            if app.ledger().apply_as_read(tenant, Operation::SettlementRun, &noted).await? {
-                done.started = done.started.saturating_add(1);
-            }
+    for listed in due.next(Work::Settlement).await? {
+        let item = app.dynamo().get(&listed.key).await?;
+        // Another worker may have started it since: its next run is due later.
+        let Some(item) = item.filter(|item| listed.is_still_due(item)) else { continue };
+        let settlement = Settlement::read(&item)?;
+        let at = SettlementRef { tenant: tenant.clone(), merchant: settlement.merchant, id: settlement.id };
+        if let Err(code) = sagas.start(&at, settlement.runs).await {
+            tracing::warn!(settlement = %at.id, code, "saga not started");
+            return Err(Problem::unavailable());
+        }
+        let noted = started(tenant, &settlement, app.now()).map_err(|_| Problem::internal())?;
+        // If not written, the settlement has changed already, or another worker has started it.
+        if app.ledger().apply_as_read(tenant, Operation::SettlementRun, &noted).await? {
+            done.started = done.started.saturating_add(1);
         }
     }
     Ok(done)

@@ -9,10 +9,11 @@ use crate::execute::{ApplyError, PlanError};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::LookupResult;
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, Flight, Marker, MarkerState, Phase};
 use ledger_core::ids::Tenant;
-use ledger_core::keys::Shards;
+use ledger_core::keys::{Key, attr};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::psp::{Event, Tags};
@@ -51,19 +52,18 @@ pub struct Resolved {
 ///
 /// # Errors
 /// 503 if the store cannot be read.
-pub async fn needs_review(
-    dynamo: &Dynamo,
-    tenant: &Tenant,
-    shards: Shards,
-) -> Result<(Vec<Flight>, Vec<KeptEvent>), Problem> {
+pub async fn needs_review(dynamo: &Dynamo, tenant: &Tenant) -> Result<(Vec<Flight>, Vec<KeptEvent>), Problem> {
     let (mut flights, mut events) = (Vec::new(), Vec::new());
-    for shard in 0..shards.count() {
-        for item in dynamo.query(&reads::needs_review(tenant, shard)).await? {
-            if item.contains_key("fence") {
-                flights.push(Flight::read(&item)?);
-            } else {
-                events.push(KeptEvent::read(&item)?);
-            }
+    let listed = dynamo.query(&reads::attention(tenant)).await?;
+    let key = |item: &Item| Ok(Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?));
+    let keys = listed.iter().filter_map(|item| key(item).transpose()).collect::<Result<Vec<Key>, ItemError>>()?;
+    let items = dynamo.get_many(&keys).await?.into_iter().flatten();
+    // The index may lag behind a decision.
+    for item in items.filter(|item| item.contains_key(attr::OWNER_PK)) {
+        if item.contains_key("fence") {
+            flights.push(Flight::read(&item)?);
+        } else {
+            events.push(KeptEvent::read(&item)?);
         }
     }
     flights.sort_by_key(|flight| flight.claimed_at);
@@ -72,8 +72,8 @@ pub async fn needs_review(
 }
 
 impl PspExecutor {
-    async fn find_parked(&self, tenant: &Tenant, shards: Shards, resource: Uuid) -> Result<Option<Flight>, Problem> {
-        let (flights, _) = needs_review(self.ledger.dynamo(), tenant, shards).await?;
+    async fn find_parked(&self, tenant: &Tenant, resource: Uuid) -> Result<Option<Flight>, Problem> {
+        let (flights, _) = needs_review(self.ledger.dynamo(), tenant).await?;
         let Some(listed) = flights.into_iter().find(|flight| flight.resource == resource) else { return Ok(None) };
         let Some(item) = self.ledger.dynamo().get(&listed.marker_key()).await? else { return Ok(None) };
         match Marker::read(&item)?.state {
@@ -92,13 +92,13 @@ impl PspExecutor {
     pub async fn resolve_parked(
         &self,
         claim: &Claim,
-        (resource, shards): (Uuid, Shards),
+        resource: Uuid,
         resolution: Resolution,
         decider: &Decider<'_>,
         cx: &Context,
     ) -> Result<Planned<Resolved>, PlanError> {
         self.ledger.read_for(claim, &[]).await?;
-        let flight = self.find_parked(&claim.tenant, shards, resource).await?.ok_or(PlanError::Missing)?;
+        let flight = self.find_parked(&claim.tenant, resource).await?.ok_or(PlanError::Missing)?;
         let records = self.records(&flight.tenant, &TopupRecordIds::of(&flight)).await?.ok_or(PlanError::Missing)?;
         match self.find(&flight, &records, cx.now).await {
             LookupResult::Found(object) => {

@@ -5,20 +5,21 @@ use super::PspExecutor;
 use super::drive::DriveOutcome;
 use super::facts::Applied;
 use super::records::TopupRecordIds;
-use crate::dynamo::Dynamo;
+use crate::due::{DueList, ListedWork};
 use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::{LookupResult, PspLookup, PspObject, Sent};
 use http::StatusCode;
-use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
-use ledger_core::keys::{Shards, attr, sk};
+use ledger_core::keys::{Work, sk};
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
 use ledger_core::psp::Tags;
-use ledger_core::reads::{self, Query};
+use ledger_core::reads;
+use ledger_core::time::Timestamp;
 use ledger_core::topups::{RefundState, TopupRecord, TopupState, check};
 use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::{BuildError, Transaction};
@@ -30,8 +31,6 @@ use tokio::time::Instant;
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// A claim is stuck if it is not taken over for this long after its lease has ended.
 const STUCK_AFTER: Duration = Duration::from_secs(60);
-/// The number of due items of a shard that one run takes.
-const BATCH_ITEMS: usize = 25;
 /// The time after which a run starts nothing more: a function's time is limited, and a later run continues.
 const RUN_TIME_MAX: Duration = Duration::from_secs(240);
 
@@ -48,17 +47,12 @@ pub struct Recovered {
     pub attention: usize,
 }
 
-/// Whether a tenant has claims in flight. For functions that have no PSP to recover them with.
-///
-/// # Errors
-/// 503 if the store cannot be read.
-pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Result<bool, Problem> {
-    for shard in 0..shards.count() {
-        if !dynamo.query(&reads::claims_waiting(tenant, shard).limit(1)).await?.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// What became of a claim.
+#[derive(Clone, Copy)]
+enum ClaimEnd {
+    Completed,
+    /// It was claimed at this time.
+    Waits(Timestamp),
 }
 
 impl PspExecutor {
@@ -67,41 +61,34 @@ impl PspExecutor {
     /// # Errors
     /// 503 if the store cannot be read or written; a later run continues. 500 if a record could not be recovered, after
     /// all others.
-    pub async fn recover(&self, tenant: &Tenant, shards: Shards) -> Result<Recovered, Problem> {
+    pub async fn recover(&self, tenant: &Tenant, due: &mut DueList) -> Result<Recovered, Problem> {
         let (mut done, mut fault) = (Recovered::default(), None);
         let began = Instant::now();
         let over = || began.elapsed() >= RUN_TIME_MAX;
         let mut oldest = Duration::ZERO;
-        for shard in 0..shards.count() {
-            for item in self.due(reads::claims_due(tenant, shard, self.ledger.clock().now())).await? {
-                if over() {
-                    break;
+        for listed in due.next(Work::Flight).await? {
+            if over() {
+                break;
+            }
+            match skip_fault(self.recover_claim(&listed).await, &mut fault)?.flatten() {
+                Some(ClaimEnd::Completed) => done.completed = done.completed.saturating_add(1),
+                Some(ClaimEnd::Waits(claimed_at)) => {
+                    done.waiting = done.waiting.saturating_add(1);
+                    oldest = oldest.max(self.ledger.clock().now().since(claimed_at));
                 }
-                match skip_fault(self.recover_claim(&item).await, &mut fault)?.flatten() {
-                    Some(true) => done.completed = done.completed.saturating_add(1),
-                    Some(false) => {
-                        done.waiting = done.waiting.saturating_add(1);
-                        oldest = oldest.max(self.ledger.clock().now().since(Flight::read(&item)?.claimed_at));
-                    }
-                    None => {}
-                }
+                None => {}
             }
         }
         // An age of 0 is reported too: without it the alarm would not clear.
         self.ledger.metrics().measure(Metric::OldestInFlight, tenant, Operation::Recovery, oldest);
-        for shard in 0..shards.count() {
-            for item in self.due(reads::provider_checks_due(tenant, shard, self.ledger.clock().now())).await? {
-                if over() {
-                    break;
-                }
-                skip_fault(self.check(tenant, &item).await, &mut fault)?;
-                done.checked = done.checked.saturating_add(1);
+        for listed in due.next(Work::PspCheck).await? {
+            if over() {
+                break;
             }
+            let was_due = skip_fault(self.check(tenant, &listed).await, &mut fault)?;
+            done.checked = done.checked.saturating_add(usize::from(was_due.unwrap_or(true)));
         }
-        for shard in 0..shards.count() {
-            let waiting = self.ledger.dynamo().query(&reads::needs_review(tenant, shard)).await?.len();
-            done.attention = done.attention.saturating_add(waiting);
-        }
+        done.attention = self.ledger.dynamo().count(&reads::attention(tenant)).await?;
         for _ in 0..done.attention {
             // Counted in each run until it is reviewed, so that the alarm stays on.
             self.ledger.metrics().count(Metric::NeedsAttention, tenant, Operation::Recovery);
@@ -109,32 +96,27 @@ impl PspExecutor {
         fault.map_or(Ok(done), Err)
     }
 
-    async fn due(&self, query: Query) -> Result<Vec<Item>, Problem> {
-        Ok(self.ledger.dynamo().query(&query.limit(BATCH_ITEMS)).await?)
-    }
-
-    /// Whether a claim was completed; `None` if there was nothing to do.
-    async fn recover_claim(&self, listed: &Item) -> Result<Option<bool>, Problem> {
-        // The index may lag, so the marker itself is read.
-        let listed = Flight::read(listed)?;
-        let Some(item) = self.ledger.dynamo().get(&listed.marker_key()).await? else { return Ok(None) };
+    /// What became of a claim; `None` if there was nothing to do.
+    async fn recover_claim(&self, listed: &ListedWork) -> Result<Option<ClaimEnd>, Problem> {
+        let Some(item) = self.ledger.dynamo().get(&listed.key).await? else { return Ok(None) };
         let MarkerState::InFlight(flight) = Marker::read(&item)?.state else { return Ok(None) };
         if self.ledger.clock().now() > flight.lease_until.plus(STUCK_AFTER) {
             self.count(Metric::StuckInFlight, &flight);
         }
         let Some(held) = self.take_over(&flight).await? else { return Ok(None) };
+        let waits = ClaimEnd::Waits(flight.claimed_at);
         match self.drive_alive(&held).await {
-            Ok(DriveOutcome::Landed(_)) => Ok(Some(true)),
-            Ok(DriveOutcome::Waiting | DriveOutcome::Lost) => Ok(Some(false)),
+            Ok(DriveOutcome::Landed(_)) => Ok(Some(ClaimEnd::Completed)),
+            Ok(DriveOutcome::Waiting | DriveOutcome::Lost) => Ok(Some(waits)),
             Ok(DriveOutcome::Unknown) => {
                 self.release(&held).await?;
-                Ok(Some(false))
+                Ok(Some(waits))
             }
             Err(problem) => {
                 tracing::warn!(tenant = %held.tenant, operation = %held.operation, resource = %held.resource,
                     code = problem.code(), "claim not recovered");
                 self.release(&held).await?;
-                Ok(Some(false))
+                Ok(Some(waits))
             }
         }
     }
@@ -163,10 +145,17 @@ impl PspExecutor {
         self.transition(flight, &transaction).await.map(|_| ())
     }
 
-    async fn check(&self, tenant: &Tenant, listed: &Item) -> Result<(), Problem> {
-        let topup = listed.parsed("topup_id", TopupId::parse)?;
-        let is_refund = listed.text(attr::SK)?.starts_with(sk::REFUND);
-        let refund = if is_refund { Some(listed.parsed("refund_id", RefundId::parse)?) } else { None };
+    /// Looks a top-up or refund up; `false` if another worker has done so.
+    async fn check(&self, tenant: &Tenant, listed: &ListedWork) -> Result<bool, Problem> {
+        let item = self.ledger.dynamo().get(&listed.key).await?;
+        let Some(item) = item.filter(|item| listed.is_still_due(item)) else { return Ok(false) };
+        let topup = item.parsed("topup_id", TopupId::parse)?;
+        let is_refund = listed.key.sk().starts_with(sk::REFUND);
+        let refund = if is_refund { Some(item.parsed("refund_id", RefundId::parse)?) } else { None };
+        self.check_record(tenant, topup, refund).await.map(|()| true)
+    }
+
+    async fn check_record(&self, tenant: &Tenant, topup: TopupId, refund: Option<RefundId>) -> Result<(), Problem> {
         let wanted = TopupRecordIds { topup, refund, clawback: None };
         let Some(records) = self.records(tenant, &wanted).await? else { return Ok(()) };
         let tags = Tags { tenant: tenant.clone(), topup, refund };

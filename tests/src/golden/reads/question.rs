@@ -100,9 +100,35 @@ pub enum Question {
     TopupMarkers {
         account: String,
     },
-    EntriesToPublish {
+    RecordsUnsealed {
         tenant: String,
         shard: u32,
+    },
+    WorkDue {
+        tenant: String,
+        shard: u32,
+        now: String,
+    },
+    WorkWaiting {
+        tenant: String,
+        shard: u32,
+    },
+    Attention {
+        tenant: String,
+    },
+    ReturnedPayouts {
+        tenant: String,
+        merchant: String,
+    },
+    PeriodsGivenBack {
+        tenant: String,
+        merchant: String,
+    },
+    CashBonuses {
+        tenant: String,
+        merchant: String,
+        from: Option<String>,
+        until: String,
     },
     EntriesToPublishLate {
         tenant: String,
@@ -112,60 +138,9 @@ pub enum Question {
         tenant: String,
         merchant: String,
     },
-    ReturnedToSettle {
-        tenant: String,
-        merchant: String,
-        shard: u32,
-    },
-    PeriodsToSettle {
-        tenant: String,
-        merchant: String,
-    },
-    GrantJobsToContinue {
-        tenant: String,
-        shard: u32,
-    },
-    ClaimsDue {
-        tenant: String,
-        shard: u32,
-        now: String,
-    },
-    ClaimsWaiting {
-        tenant: String,
-        shard: u32,
-    },
-    ProviderChecksDue {
-        tenant: String,
-        shard: u32,
-        now: String,
-    },
-    NeedsReview {
-        tenant: String,
-        shard: u32,
-    },
-    HoldsDue {
-        tenant: String,
-        shard: u32,
-        now: String,
-    },
-    SettlementsDue {
-        tenant: String,
-        shard: u32,
-        now: String,
-    },
-    RecordsToSeal {
-        tenant: String,
-        shard: u32,
-    },
-    TermsPreviewsToRun {
-        tenant: String,
-    },
     TermsPreviews {
         tenant: String,
         after: Option<String>,
-    },
-    WindDownsToContinue {
-        tenant: String,
     },
     WindDowns {
         tenant: String,
@@ -177,15 +152,9 @@ pub enum Question {
         state: Option<String>,
         after: Option<String>,
     },
-    FilesToMake {
-        tenant: String,
-    },
     Files {
         tenant: String,
         after: Option<String>,
-    },
-    SettlementRunsToContinue {
-        tenant: String,
     },
     SettlementRuns {
         tenant: String,
@@ -201,23 +170,6 @@ pub enum Question {
         shard: u32,
         from: String,
         until: String,
-    },
-    NoticesToAnnounce {
-        tenant: String,
-    },
-    CoveredCash {
-        tenant: String,
-    },
-    CashBonusesDue {
-        tenant: String,
-        merchant: String,
-        until: String,
-    },
-    ReconciliationsToRun {
-        tenant: String,
-    },
-    CardBatchesToContinue {
-        tenant: String,
     },
     Cards {
         tenant: String,

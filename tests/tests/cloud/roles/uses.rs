@@ -191,6 +191,7 @@ fn planted(template: &Template, observed: &RequestsByFunction) {
     let index = format!("{}/index/", table_arn(TABLE_DEFAULT));
     for (id, action, on) in [
         ("SettlementRole", "dynamodb:BatchGetItem", table_arn(TABLE_DEFAULT)),
+        ("SettlementRole", "dynamodb:Query", index.clone() + "due"),
         ("TerminalRole", "dynamodb:Query", index.clone() + "due"),
         ("CustomerRole", "dynamodb:DeleteItem", table_arn(TABLE_DEFAULT)),
         ("TokenClaimsRole", "dynamodb:GetItem", table_arn(TABLE_DEFAULT)),

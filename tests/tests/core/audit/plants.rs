@@ -73,7 +73,7 @@ pub(super) fn plants(good: &Books) -> Vec<Plant> {
         set("top-ups are credited once", PAID, "state", s("paid")),
         unset("open records are due", UNPAID, "_due_pk"),
         unset("open records are due", REFUNDING, "_due_pk"),
-        set("open records are due", REFUNDED, "_due_pk", s("aoba#due#topup#0")),
+        set("open records are due", REFUNDED, "_due_pk", s("aoba#due#0")),
         more("refunds pay out their amount", REFUNDED, "paid"),
         set("refunds have entries", REFUNDED, "state", s("failed")),
         set("refunds have entries", REFUNDING, "state", s("succeeded")),

@@ -131,7 +131,7 @@ async fn published_entry_that_cannot_be_sealed_is_not_published_again() {
     let _ = world.publish(&tap, Vec::new()).await;
     assert_eq!(ids(&tap).len(), 2);
     let books = world.books().await;
-    let is_to_seal = |row: &Item| opt_text(row, "_due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
+    let is_to_seal = |row: &Item| opt_text(row, "_due_sk").is_some_and(|due| due.ends_with("#published"));
     assert_eq!(books.under("TXN#").filter(|(_, _, row)| is_to_seal(row)).count(), 2);
     assert_eq!(due(&books), 0);
 }

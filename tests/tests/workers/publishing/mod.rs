@@ -44,9 +44,10 @@ async fn reset(world: &World, journal_rows: &[Item]) {
 
 /// How many entries are still to be published, or to be sealed once they are.
 fn due(books: &Books) -> usize {
-    let is_due = |row: &Item| opt_text(row, "_due_pk").is_some_and(|mark| mark.contains("#due#publish"));
     // A published entry that could not be sealed is due for that.
-    let is_published = |row: &Item| opt_text(row, "_due_pk").is_some_and(|mark| mark.contains("#due#seal"));
+    let is_published = |row: &Item| opt_text(row, "_due_sk").is_some_and(|due| due.ends_with("#published"));
+    let is_to_publish = |row: &Item| opt_text(row, "_due_pk").is_some_and(|mark| mark.contains("#due#publish"));
+    let is_due = |row: &Item| is_to_publish(row) && !is_published(row);
     assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || is_published(row) || !row.contains_key("_due_pk")));
     books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()
 }

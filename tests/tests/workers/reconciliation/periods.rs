@@ -112,7 +112,7 @@ async fn each_break_planted_in_periods_is_found_and_named() {
         credit("captured another amount").write(with(paid, "captured_ecopay", 3001)),
         Plant::unreadable("credited by another", sold, "credited_by", "worker"),
         outstanding("not due", waiting).write(without(waiting, "_due_pk")),
-        outstanding("due for another work", waiting).write(changed(waiting, "_due_pk", "planted-lanes#due#job#0")),
+        outstanding("due for another work", waiting).write(changed(waiting, "_due_pk", "planted-lanes#due#0")),
         outstanding("not due any more", waiting).write(changed(waiting, "_due_pk", "planted-lanes#due#publish_late#0")),
         Plant::new("late", "credit_outstanding", transaction(waiting)).write(changed(
             waiting,

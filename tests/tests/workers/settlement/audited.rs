@@ -68,20 +68,14 @@ async fn each_error_planted_in_settlements_is_found() {
         ("settlements equal records", &settled, without(&settled, "_credited_at")),
         ("settlements equal records", &open, without(&owed_again, "settlement_id")),
         ("settlements equal records", &owed_again, without(&owed_again, "credited_at")),
-        ("settlements equal records", &owed_again, with(&owed_again, "_due_pk", s("audited#due#settle#0"))),
         ("settlements equal records", &owed_again, with(&owed_again, "merchant_id", s("another"))),
-        ("returned payouts are due until settled", &owed_again, without(&owed_again, "credited_at")),
-        ("returned payouts are due until settled", &owed_again, without(&owed_again, "settlement_id")),
-        (
-            "returned payouts are due until settled",
-            &owed_again,
-            with(&owed_again, "_due_pk", s("audited#due#settle#0")),
-        ),
+        ("returned payouts are listed", &owed_again, without(&owed_again, "credited_at")),
+        ("returned payouts are listed", &owed_again, with(&owed_again, "_due_pk", s("audited#due#0"))),
         ("settlements divide into parts", &returned, more("fee")),
         ("settlements divide into parts", &returned, more("net")),
         ("one settlement is open", &settling, without(&settling, "open")),
         ("one settlement is open", &settling, with(&returned, "state", s("paying"))),
-        ("over settlements are not due", &returned, with(&returned, "_due_pk", s("audited#due#settlement#0"))),
+        ("over settlements are not due", &returned, with(&returned, "_due_pk", s("audited#due#0"))),
         ("over settlements are not due", &returned, with(&returned, "resend_id", s("another"))),
         ("returned settlements are owed again", &returned, none_owed),
         ("returned settlements are owed again", &returned, more("payable")),
@@ -128,7 +122,8 @@ async fn each_error_planted_in_periods_is_found() {
     let undone = find(&good, "SETTLEMENT#", |row| opt_text(row, "state") == Some("undone"));
     let lane = find(&good, "CREDITED#", |_| true);
     let closed = find(&good, "PERIOD#L", |row| row.contains_key("settlement_id"));
-    let due = find(&good, "PERIOD#L", |row| row.contains_key("_due_pk"));
+    let due = find(&good, "PERIOD#L", |row| !row.contains_key("settlement_id"));
+    let listed = (due.0.clone(), due.1.replacen("PERIOD#", "PERIOD_BACK#", 1));
     let balance = find(&good, "BALANCE#ECOPAY", |row| !row.contains_key("exposure"));
     let [sealed, waiting] = [true, false]
         .map(|is_sealed| find(&good, "TXN#", |row| is_sale(row) && row.contains_key("_sealed") == is_sealed));
@@ -169,7 +164,8 @@ async fn each_error_planted_in_periods_is_found() {
         (periods, without(&paid, &closing)),
         (periods, without(&closed, "settlement_id")),
         (periods, with(&due, "settlement_id", s("another"))),
-        (periods, without(&due, "_due_pk")),
+        (periods, with(&due, "_due_pk", s("audited-lanes#due#0"))),
+        (periods, deleted(&listed)),
         (periods, named_twice),
         (credited, without(&sealed, "_period")),
         (credited, without(&sealed, "_credited_at")),
@@ -178,10 +174,11 @@ async fn each_error_planted_in_periods_is_found() {
         (credited, with(&sealed, "_period", s("L5/1"))),
         (credited, with(&other, "_period", s("L0/1"))),
         (credited, without(&waiting, "_due_pk")),
+        (credited, with(&waiting, "_due_sk", s("x"))),
         (credited, with(&waiting, "_due_pk", s("audited-lanes#due#publish_late#0"))),
         (credited, with(&waiting, "_period", s("L0/1"))),
         (credited, with(&refund, "_credited_at", s("2026-11-21T03:00:00.000Z"))),
-        (credited, with(&payment, "_due_pk", s("audited-lanes#due#credit#0"))),
+        (credited, with(&payment, "_due_pk", s("audited-lanes#due#0"))),
         (by_seals, without(&sealed, "credited_by")),
         (by_seals, with(&other, "credited_by", s("seal"))),
         (credited, with(&payment, "merchant_delta", part("3000"))),

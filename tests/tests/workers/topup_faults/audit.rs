@@ -87,7 +87,8 @@ pub(crate) fn assert_nothing_in_flight(books: &Books) {
         assert!(lease.is_none(), "{pk} {sk} is {}", text(marker, "state"));
     }
     for ((pk, sk), row) in &books.rows {
-        let due = opt_text(row, "_due_pk").unwrap_or_default();
-        assert!(!due.contains("#due#flight#") && !due.contains("#due#attention#"), "{pk} {sk} is due under {due}");
+        let due = opt_text(row, "_due_sk").unwrap_or_default();
+        let owner = opt_text(row, "owner_pk").unwrap_or_default();
+        assert!(!due.contains("#flight#") && !owner.contains("#attention#"), "{pk} {sk} is due under {due}{owner}");
     }
 }

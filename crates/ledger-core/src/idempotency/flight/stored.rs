@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::idempotency::marker::{free, names_of};
 use crate::idempotency::{Claim, Fingerprint, IdempotencyKey};
 use crate::ids::{Principal, Tenant, TopupId, parse_uuid};
-use crate::keys::{self, Shards, Work, attr};
+use crate::keys::{Shards, attr};
 use crate::operation::Operation;
 use crate::psp::{PspRequest, Step};
 use crate::transaction::{JournalLink, Role, TransactItem};
@@ -31,9 +31,8 @@ impl Flight {
             ("attempts".to_owned(), Value::int(self.attempts.into())),
             ("claimed_at".to_owned(), Value::s(self.claimed_at)),
             ("shards".to_owned(), Value::int(self.shards.count().into())),
-            (attr::DUE_PK.to_owned(), Value::S(self.due_partition(Work::Flight))),
-            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.lease_until, self.resource))),
         ]);
+        item.extend(self.due_keys(self.lease_until).attributes());
         item.extend(self.fingerprint.item());
         if let Some(account) = &self.request.account {
             item.insert("psp_account".to_owned(), Value::s(account));

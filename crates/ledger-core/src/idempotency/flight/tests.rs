@@ -281,7 +281,7 @@ fn unparked_flight_starts_in_a_new_epoch() {
     let action = parked.unpark(at);
     assert!(action.clauses().iter().all(|clause| clause.condition.holds(Some(&item))));
     let RenderedAction::Update(_, update) = action.render().unwrap().action else { panic!("not an update") };
-    assert!(update.ends_with("REMOVE #parked"), "{update}");
+    assert!(update.ends_with("REMOVE #parked, #owner_pk, #owner_sk"), "{update}");
     let values = action.render().unwrap().values;
     let number = |name: &str| values.get(name).cloned();
     assert_eq!(number(":to_fence"), Some(Value::int(1)), "unparking keeps the fencing token");
@@ -348,7 +348,10 @@ fn landing_stores_the_response_and_removes_the_due_entry() {
             assert_eq!(rendered.values.get(":landed"), Some(&Value::s(state)));
             assert_eq!(rendered.values.get(":ttl"), Some(&Value::int(Window::PSP.ttl(at, None))));
             let RenderedAction::Update(_, update) = rendered.action else { panic!("not an update") };
-            assert!(update.ends_with("REMOVE #_due_pk, #_due_sk, #lease_until, #parked"), "{update}");
+            assert!(
+                update.ends_with("REMOVE #_due_pk, #_due_sk, #owner_pk, #owner_sk, #lease_until, #parked"),
+                "{update}"
+            );
             assert!(update.contains("#location = :location"), "{update}");
         }
     }

@@ -7,7 +7,7 @@ use crate::account::{Account, TenantAccount};
 use crate::cards::bonus::{BONUS_OF, CashBonus, GRANTED_TO, TAKEN_FROM};
 use crate::dynamo::{Attributes, ItemError};
 use crate::ids::{CardId, MerchantId, TransactionId};
-use crate::keys::{CASH_BONUS, attr};
+use crate::keys::{attr, sk};
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::reconcile::breaks::BreakKind;
@@ -20,7 +20,7 @@ use crate::settlements::Coverage;
 pub(super) fn bonus(at: &StoredItem<'_>) -> Observations {
     let bonus = CashBonus::read(at.item)?;
     at.check_key("merchant_id", bonus.merchant, at.id)?;
-    at.check_key("entry_id", bonus.entry, at.after(CASH_BONUS))?;
+    at.check_key("entry_id", bonus.entry, at.after(sk::CASH_BONUS))?;
     let card = Account::Card(bonus.card);
     let named = |(id, home): (TransactionId, Account)| {
         let by = format!("cash_bonus:{}", bonus.entry);

@@ -79,7 +79,7 @@ pub(super) fn credit_by_seal(at: &StoredItem<'_>, entry: &JournalEntry) -> Obser
 /// Why an entry that is not sealed is a break: it was not credited for too long, or is not due for it.
 fn outstanding(at: &StoredItem<'_>, since: Timestamp) -> Result<Option<String>, ItemError> {
     // Published or not, an entry is due until it is sealed.
-    if !at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| keys::seal_mark(&at.tenant, mark)) {
+    if !at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| keys::is_to_seal(&at.tenant, mark)) {
         return Ok(Some("neither credited nor due".to_owned()));
     }
     Ok(at.is_late(since, at.limits.credit).then(|| format!("due since {since}")))

@@ -11,7 +11,7 @@ use crate::idempotency::{IdempotencyKey, Phase, StoredState, Window};
 use crate::ids::{AdjustmentId, SettlementId, TopupId, TransactionId};
 use crate::journal::CREDITED_BY;
 use crate::journal::{JournalEntry, PAYMENT_STATUS};
-use crate::keys::{self, attr, sk};
+use crate::keys::{attr, sk};
 use crate::migration::is_of_legacy;
 use crate::money::Asset;
 use crate::operation::Operation;
@@ -23,6 +23,7 @@ use crate::reconcile::fact::{
     SettlementStep, TopupEntry, TopupFact, TopupStep,
 };
 use crate::reconcile::num::Num;
+use crate::sealing::is_to_publish;
 use crate::topups::{DECIDED, EntryDecision};
 
 /// A journal entry as it was read, with the parts that say what it belongs to.
@@ -65,8 +66,7 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     observed.extend(of_records(at, &of)?);
     observed.extend(bonus::of_entry(at, &of)?);
     observed.extend(credit_by_seal(at, entry)?);
-    let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| keys::publish_mark(&at.tenant, mark));
-    if is_due && at.is_late(entry.created_at, at.limits.event) {
+    if is_to_publish(&at.tenant, at.item) && at.is_late(entry.created_at, at.limits.event) {
         let late = at.finding(BreakKind::EventUnsent, format!("transaction:{}", entry.id)).expected("told as an event");
         observed.push(at.broken(late.found(format!("due since {}", entry.created_at)).by([at.owner()])));
     }

@@ -1,8 +1,8 @@
 //! The kinds of items in the table, by partition and sort key.
 
 use crate::keys::{
-    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_BONUS, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED,
-    LOOKUP, NOTICE, PERSON, REQUEST, SUBJECT, TERMS, sk,
+    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, LOOKUP, NOTICE,
+    PERSON, REQUEST, SUBJECT, TERMS, sk,
 };
 
 /// The prefix of the sort keys of markers, which only this module reads.
@@ -154,6 +154,8 @@ impl ItemKind {
             ("merchant", _) if is(sk::RETURNED) => Self::Returned,
             ("merchant", _) if is(sk::CREDITED) => Self::LaneCredit,
             ("merchant", _) if is(sk::PERIOD) => Self::Period,
+            ("merchant", _) if is(sk::PERIOD_BACK) => Self::MerchantWork,
+            ("merchant", _) if is(sk::CASH_BONUS) => Self::CashBonus,
             ("merchant", _) if is(sk::SETTLED) => Self::SettledBatch,
             ("merchant", "SETTLING") => Self::Settling,
             ("merchant", _) if is("RESEND#") || is("RETURN#") || is(DEPOSIT_REVERSED) => Self::MerchantWork,
@@ -170,7 +172,6 @@ impl ItemKind {
             ("tenant" | "merchant", "STAFF_COUNTS") | ("tenant", "OWNER_RECOVERY") => Self::Profile,
             ("merchant", _) if is(sk::SHOP) => Self::Profile,
             ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
-            ("merchant", _) if is(CASH_BONUS) => Self::CashBonus,
             ("adjustment", "ADJUSTMENT") => Self::Adjustment,
             ("tenant", "CONFIG" | "CALENDAR") | ("rate", "RATE") => Self::TenantWork,
             ("audit", _) if is(sk::AUDIT) || is(NOTICE) => Self::TenantWork,

@@ -131,7 +131,7 @@ const PARTITIONS: [&str; 23] = [
 ];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 59] = [
+const SORT_KEYS: [&str; 60] = [
     "CASH_ROOM",
     "CASH_BONUS#1",
     "COLLECTION#",
@@ -154,6 +154,7 @@ const SORT_KEYS: [&str; 59] = [
     "SETTLED#1",
     "CREDITED#05",
     "PERIOD#L05#00000005",
+    "PERIOD_BACK#L05#00000005",
     "RESEND#1",
     "RETURN#1",
     "PAYMENT",

@@ -2,7 +2,7 @@
 
 use super::super::canonical::{self, SealHash};
 use super::super::merkle::Tree;
-use super::super::sealable::{MarkOnceSealed, Sealable, segment_of, stamped};
+use super::super::sealable::{MarkOnceSealed, Sealable, is_to_publish, segment_of, stamped};
 use super::head::LaneHead;
 use super::{
     HASH, LANE_RECORDS_MAX, LaneLink, Lanes, ROOT, VERSION, check_key, check_version, hash_of, lanes_of, records,
@@ -295,7 +295,7 @@ fn parts(tenant: &Tenant, segment: &LaneSegment, written: WrittenSegment<'_>) ->
         let credit = if is_as_sealed && key.entry().is_some() { EntryCredit::read(item).ok()? } else { None };
         if !is_stamped {
             let credited = written.credits.credited(credit.as_ref(), segment.sealed_at).ok()?;
-            unstamped.push(stamped(key, &stamp, &mark_of(tenant, item), credited));
+            unstamped.push(stamped(key, &stamp, &mark_of(tenant, key, item), credited));
         }
         credits.extend(credit);
     }
@@ -303,9 +303,8 @@ fn parts(tenant: &Tenant, segment: &LaneSegment, written: WrittenSegment<'_>) ->
 }
 
 /// A restore may have brought back an entry from before its publication. Its event is then sent again.
-fn mark_of(tenant: &Tenant, item: &Item) -> MarkOnceSealed {
-    let is_to_publish = item.key_text(keys::attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark));
-    if is_to_publish { MarkOnceSealed::Kept } else { MarkOnceSealed::Removed }
+fn mark_of(tenant: &Tenant, key: &Key, item: &Item) -> MarkOnceSealed {
+    if key.entry().is_some() && is_to_publish(tenant, item) { MarkOnceSealed::Kept } else { MarkOnceSealed::Removed }
 }
 
 impl LaneBatch {

@@ -53,8 +53,8 @@ fn record(number: u32) -> Item {
         (attr::PK.to_owned(), Value::S(pk)),
         (attr::SK.to_owned(), Value::S(sk)),
         (attr::CREATED_AT.to_owned(), Value::s(start())),
-        (attr::DUE_PK.to_owned(), Value::s("demo#due#seal#0")),
-        (attr::DUE_SK.to_owned(), Value::S(id)),
+        (attr::DUE_PK.to_owned(), Value::s("demo#due#publish#0")),
+        (attr::DUE_SK.to_owned(), Value::S(format!("{id}#published"))),
         ("operation".to_owned(), Value::s("pay")),
     ])
 }

@@ -83,7 +83,7 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
     let batch = read_batch(&stored).unwrap();
     assert_eq!(batch[0].as_period(), Some((PERIOD_4, &open_period().sums)));
     let given_back = release_batch(&tenant(), &closed, &batch, now()).unwrap();
-    let [record, period] = given_back.items() else { panic!("{given_back:?}") };
+    let [record, listed, period] = given_back.items() else { panic!("{given_back:?}") };
     assert!(update(record).ends_with("REMOVE #closed_batch_2"), "{}", update(record));
     let values = record.render().unwrap().values;
     let expected = [(":records", "-3"), (":taken_ecopay", "-150"), (":refunded_ecopay", "-50"), (":batches", "1")];
@@ -91,9 +91,9 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
         assert_eq!(values[name], Value::N(number.to_owned()), "{name}");
     }
     assert_eq!(period.key(), &key);
-    assert_eq!(update(period), "SET #_due_pk = :due_pk, #_due_sk = :due_sk REMOVE #settlement_id");
-    let due = format!("aoba#due#settle_period#{}#0", collecting.merchant);
-    assert_eq!(period.render().unwrap().values[":due_pk"], Value::s(due));
+    assert_eq!(update(period), "REMOVE #settlement_id");
+    assert_eq!(given_back_period(&tenant(), collecting.merchant, &put(listed)).unwrap(), key);
+    assert_eq!(listed.key().sk(), key.sk().replacen("PERIOD#", "PERIOD_BACK#", 1));
     // The batch before it has a list.
     let before = Settlement { batches: 1, ..closed };
     assert_eq!(last_batch(&tenant(), &before), keys::settled(&tenant(), before.merchant, before.id, 1));
@@ -102,7 +102,7 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
     let waiting = Settleable::read(&stored).unwrap();
     let again = collect(&tenant(), &collecting, &[waiting], now()).unwrap();
     let [_, list, period] = again.items() else { panic!("{again:?}") };
-    assert_eq!(update(period), "SET #settlement_id = :settlement REMOVE #_due_pk, #_due_sk");
+    assert_eq!(update(period), "SET #settlement_id = :settlement");
     assert!(period.failure_on(Some(&stored)).is_none());
     stored.insert("settlement_id".to_owned(), Value::s("another"));
     assert_eq!(period.failure_on(Some(&stored)).map(|clause| clause.failure), Some(Failure::WrongState));

@@ -5,6 +5,7 @@ use super::{Page, Question};
 use crate::wire;
 use ledger_core::ids::{
     ApprovalId, CustomerId, Employer, FindingId, JobId, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
+    TransactionId,
 };
 use ledger_core::keys::TotalsGroup;
 use ledger_core::reads::{self, Query, Request, Segment, Times};
@@ -94,33 +95,24 @@ impl Question {
                 reads::topups(&slug(tenant), customer, from.as_deref().map(at))
             }
             Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
-            Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
+            Self::RecordsUnsealed { tenant, shard } => reads::records_unsealed(&slug(tenant), *shard),
+            Self::WorkDue { tenant, shard, now } => reads::work_due(&slug(tenant), *shard, at(now)),
+            Self::WorkWaiting { tenant, shard } => reads::work_waiting(&slug(tenant), *shard),
+            Self::Attention { tenant } => reads::attention(&slug(tenant)),
+            Self::ReturnedPayouts { tenant, merchant: of } => reads::returned_payouts(&slug(tenant), merchant(of)),
+            Self::PeriodsGivenBack { tenant, merchant: of } => reads::periods_given_back(&slug(tenant), merchant(of)),
+            Self::CashBonuses { tenant, merchant: of, from, until } => {
+                let from = from.as_deref().map(|from| TransactionId::parse(from).unwrap());
+                reads::cash_bonuses(&slug(tenant), merchant(of), from, at(until))
+            }
             Self::EntriesToPublishLate { tenant, shard } => reads::entries_to_publish_late(&slug(tenant), *shard),
             Self::LaneCredits { tenant, merchant: of } => reads::lane_credits(&slug(tenant), merchant(of)),
-            Self::ReturnedToSettle { tenant, merchant: of, shard } => {
-                reads::returned_to_settle(&slug(tenant), merchant(of), *shard)
-            }
-            Self::PeriodsToSettle { tenant, merchant: of } => reads::periods_to_settle(&slug(tenant), merchant(of)),
-            Self::GrantJobsToContinue { tenant, shard } => reads::grant_jobs_to_continue(&slug(tenant), *shard),
-            Self::ClaimsDue { tenant, shard, now } => reads::claims_due(&slug(tenant), *shard, at(now)),
-            Self::ClaimsWaiting { tenant, shard } => reads::claims_waiting(&slug(tenant), *shard),
-            Self::ProviderChecksDue { tenant, shard, now } => {
-                reads::provider_checks_due(&slug(tenant), *shard, at(now))
-            }
-            Self::NeedsReview { tenant, shard } => reads::needs_review(&slug(tenant), *shard),
-            Self::HoldsDue { tenant, shard, now } => reads::holds_due(&slug(tenant), *shard, at(now)),
-            Self::SettlementsDue { tenant, shard, now } => reads::settlements_due(&slug(tenant), *shard, at(now)),
-            Self::RecordsToSeal { tenant, shard } => reads::records_to_seal(&slug(tenant), *shard),
-            Self::TermsPreviewsToRun { tenant } => reads::terms_previews_to_run(&slug(tenant)),
             Self::TermsPreviews { tenant, after: from } => reads::terms_previews(&slug(tenant), after(from.as_ref())),
-            Self::WindDownsToContinue { tenant } => reads::wind_downs_to_continue(&slug(tenant)),
             Self::WindDowns { tenant, after: from } => reads::wind_downs(&slug(tenant), after(from.as_ref())),
             Self::WindDownLines { tenant, job, state, after } => {
                 reads::wind_down_lines(&slug(tenant), JobId::new(id(job)), state.as_deref(), after.clone())
             }
-            Self::FilesToMake { tenant } => reads::files_to_make(&slug(tenant)),
             Self::Files { tenant, after: from } => reads::files(&slug(tenant), after(from.as_ref())),
-            Self::SettlementRunsToContinue { tenant } => reads::settlement_runs_to_continue(&slug(tenant)),
             Self::SettlementRuns { tenant, after: from } => reads::settlement_runs(&slug(tenant), after(from.as_ref())),
             Self::SettlementRunLines { tenant, run, after } => {
                 reads::settlement_run_lines(&slug(tenant), JobId::new(id(run)), after.clone())
@@ -129,13 +121,6 @@ impl Question {
                 let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
                 reads::refused_payments(&slug(tenant), *shard, times)
             }
-            Self::NoticesToAnnounce { tenant } => reads::notices_to_announce(&slug(tenant)),
-            Self::CoveredCash { tenant } => reads::covered_cash(&slug(tenant)),
-            Self::CashBonusesDue { tenant, merchant: of, until } => {
-                reads::cash_bonuses_due(&slug(tenant), merchant(of), at(until))
-            }
-            Self::ReconciliationsToRun { tenant } => reads::reconciliations_to_run(&slug(tenant)),
-            Self::CardBatchesToContinue { tenant } => reads::card_batches_to_continue(&slug(tenant)),
             Self::Cards { tenant, shard } => reads::cards(&slug(tenant), *shard),
             Self::Merchants { tenant } => reads::merchants(&slug(tenant)),
             Self::MerchantRecords { tenant, merchant: of, shard } => {
