@@ -375,7 +375,7 @@ fn concluded(verdicts: Vec<Verdict>, tally: &mut Tally) -> Vec<Finding> {
 fn final_state(tally: &Tally) -> RunState {
     if !tally.breaks.is_empty() {
         RunState::Breaks
-    } else if tally.unsettled > 0 {
+    } else if tally.unsettled > 0 || !tally.newer.is_empty() {
         RunState::Unsettled
     } else {
         RunState::Clean

@@ -13,6 +13,7 @@ use ledger_tests::http::topup_rig::{Actor, Rig};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call};
 use ledger_tests::share;
+use serde_json::json;
 use std::sync::Arc;
 
 /// A process refuses with this, and says no more.
@@ -117,4 +118,18 @@ async fn item_of_a_later_form_is_refused_and_left_alone() {
         let _ = actor.settle(&other.pays(&elsewhere, "1")).await.good();
         world.plant(written).await;
     }
+}
+
+#[tokio::test]
+async fn items_of_a_later_release_are_counted_by_name_and_are_no_breaks() {
+    let rig = Rig::new().await;
+    let stage = rig.stage("later-counted").await;
+    let (customer, _) = stage.paid("1000").await;
+    let partition = format!("later-counted#customer#{}", customer.id);
+    let _ = plant_with(&stage, (&partition, "PROFILE"), "f").await;
+    let lot = [("uuid", Value::S(partition)), ("type", Value::s("LOT#1")), ("amount", Value::int(5))];
+    stage.world.plant(lot.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()).await;
+    let run = stage.world.reconciled().await;
+    assert_eq!((&run["status"], &run["breaks"]), (&json!("unsettled"), &json!({})), "{run}");
+    assert_eq!(run["newer"], json!({"customer": 1, "unknown kind": 1}));
 }

@@ -3,8 +3,8 @@
 //! settlement, a merchant's period or rooms, or a terminal's cash room. A check needs the facts of one group only. So a table
 //! of any size is checked by sorting its facts by group, and a suspicion is confirmed by reading one group's items again.
 //!
-//! Each kind of group has its own type of facts, and each check matches all of them. An item of an unknown kind, or
-//! in an unknown state, is a break: no item is left out silently.
+//! Each kind of group has its own type of facts, and each check matches all of them. An item in an
+//! unknown state is a break. One of an unknown kind, or of a later form, is counted as newer: no item is left out silently.
 //!
 //! Nothing here repairs. A break has what was expected and what was found, and no personal data: no name, no client's
 //! idempotency key, no free text.
@@ -22,7 +22,9 @@ pub use breaks::{BreakKind, Finding, Proposal};
 pub use check::{Groups, Scope, fold};
 pub use explain::explain;
 pub use export::exported_item;
-pub use extract::{FactCount, ItemKind, Limits, Observation, of_intent, of_item, of_payout, of_refund};
+pub use extract::{
+    FactCount, ItemKind, Limits, NewerItem, Observation, UNKNOWN_KIND, of_intent, of_item, of_payout, of_refund,
+};
 pub use fact::{
     AccountFact, BalanceAmounts, BalanceItem, BonusFact, BonusPart, CashRoomFact, Charge, EntryClaim, EntryFact, Fact,
     FactLineError, Group, GroupFact, KeyDigest, KeyFact, PaymentEntry, PaymentFact, PeriodFact, PeriodTotals,

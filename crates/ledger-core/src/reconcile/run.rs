@@ -39,7 +39,7 @@ pub enum RunState {
     Clean,
     /// There are breaks.
     Breaks,
-    /// There is no break, but something could not be read as of one moment.
+    /// There is no break, but something could not be read as of one moment, or was written by a later release.
     Unsettled,
     /// It cannot be completed.
     Failed,
@@ -77,6 +77,8 @@ pub struct Tally {
     pub suspects: i64,
     /// Breaks by kind.
     pub breaks: BTreeMap<BreakKind, i64>,
+    /// The items that a later release wrote, by the names of their kinds. They are no breaks, and were not compared.
+    pub newer: BTreeMap<String, i64>,
     /// The suspicions that could not be read as of one moment.
     pub unsettled: i64,
     /// The breaks that are stored individually.
@@ -174,6 +176,9 @@ impl Run {
                 units: item.opt_int("units")?.unwrap_or_default(),
                 suspects: item.opt_int("suspects")?.unwrap_or_default(),
                 breaks,
+                newer: item.numbers("newer", |name, number| {
+                    Ok((name.to_owned(), number.parse().map_err(|_| ItemError::invalid("newer"))?))
+                })?,
                 unsettled: item.opt_int("unsettled")?.unwrap_or_default(),
                 stored: item.opt_int("stored")?.unwrap_or_default(),
                 provider: item.opt_string("provider")?.unwrap_or_default(),
@@ -291,6 +296,10 @@ impl Leased<Run> {
             .set("unsettled", "unsettled", Value::int(tally.unsettled))
             .set("stored", "stored", Value::int(tally.stored))
             .set("provider", "provider", Value::s(&tally.provider));
+        if !tally.newer.is_empty() {
+            let newer = tally.newer.iter().map(|(name, count)| (name.clone(), Value::int(*count)));
+            update = update.set("newer", "newer", Value::M(newer.collect()));
+        }
         if state != RunState::Breaks {
             update = update.remove(attr::DUE_PK).remove(attr::DUE_SK);
         }

@@ -37,7 +37,7 @@ impl Reconciler<'_> {
         let observations = items.iter().flat_map(|item| of_item(item, self.app.now(), self.settings.limits));
         let again = observations.filter_map(|observation| match observation {
             Observation::Break(finding) => Some(finding),
-            Observation::Fact(_) => None,
+            Observation::Fact(_) | Observation::Newer(_) => None,
         });
         Ok(again.into_iter().find(|finding| finding.is_again(&suspect)).map_or(Verdict::Fine, confirmed))
     }

@@ -178,7 +178,7 @@ impl Exports {
             }
             try_join_all(puts).await?;
         }
-        self.put(of.items(own), text(&json!({ "items": found }), sorted.broken)).await?;
+        self.put(of.items(own), text(&json!({ "items": found, "newer": sorted.newer }), sorted.broken)).await?;
         Ok(ExportDone::Facts { items: found })
     }
 

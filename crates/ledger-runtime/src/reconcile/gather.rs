@@ -375,7 +375,7 @@ impl Reconciler<'_> {
         let observations = items.into_iter().flat_map(|item| of_item(item, now, self.settings.limits));
         let of_group = observations.filter_map(|observation| match observation {
             Observation::Fact(fact) => Some(fact).filter(|fact| fact.group() == *group),
-            Observation::Break(_) => None,
+            Observation::Break(_) | Observation::Newer(_) => None,
         });
         of_group.collect()
     }

@@ -63,6 +63,10 @@ impl<'a> Reading<'a> {
                 match observation {
                     Observation::Fact(fact) => spill.add(&fact).map_err(|error| unkept(&error))?,
                     Observation::Break(finding) => self.findings.push(finding),
+                    Observation::Newer(newer) => {
+                        let count = tally.newer.entry(newer.name.to_owned()).or_default();
+                        *count = count.saturating_add(1);
+                    }
                 }
             }
         }

@@ -41,6 +41,7 @@ pub(super) fn lines(
         "read_units": tally.units,
         "suspects": tally.suspects,
         "unsettled": tally.unsettled,
+        "newer": tally.newer,
         "provider": tally.provider,
         "breaks": by_name(&tally.breaks),
     });

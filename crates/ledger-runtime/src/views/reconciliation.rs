@@ -11,7 +11,8 @@ use utoipa::ToSchema;
 pub struct RunView {
     /// The run's id.
     pub run_id: String,
-    /// `requested`, `running`, `clean`, `breaks`, `unsettled` (no break, but some items changed at each read) or
+    /// `requested`, `running`, `clean`, `breaks`, `unsettled` (no break, but some items changed at each read, or were
+    /// written by a later release) or
     /// `failed`.
     #[schema(value_type = words::RunStatus)]
     pub status: String,
@@ -34,6 +35,8 @@ pub struct RunView {
     pub suspects: i64,
     /// The number of differences that could not be read as of one moment.
     pub unsettled: i64,
+    /// The number of items that a later release wrote, by the names of their kinds. They were not compared.
+    pub newer: BTreeMap<String, i64>,
     /// Whether the PSP was read: `listed`, `none` (not configured) or `unknown`; empty before that.
     #[schema(value_type = words::ProviderAsked)]
     pub provider: String,
@@ -97,6 +100,7 @@ impl From<&Run> for RunView {
             read_units: tally.units,
             suspects: tally.suspects,
             unsettled: tally.unsettled,
+            newer: tally.newer.clone(),
             provider: tally.provider.clone(),
             breaks: tally.breaks.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect(),
             report: tally.file.clone(),

@@ -35,7 +35,7 @@ fn observed(item: &Item) -> Vec<Observation> {
 fn facts(item: &Item) -> Vec<Fact> {
     let facts = observed(item).into_iter().filter_map(|observation| match observation {
         Observation::Fact(fact) => Some(fact),
-        Observation::Break(_) => None,
+        Observation::Break(_) | Observation::Newer(_) => None,
     });
     facts.collect()
 }
@@ -43,7 +43,7 @@ fn facts(item: &Item) -> Vec<Fact> {
 fn is_unreadable(item: &Item) -> bool {
     let kinds = observed(item).into_iter().filter_map(|observation| match observation {
         Observation::Break(finding) => Some(finding.kind),
-        Observation::Fact(_) => None,
+        Observation::Fact(_) | Observation::Newer(_) => None,
     });
     kinds.into_iter().any(|kind| kind == BreakKind::UnreadableItem)
 }

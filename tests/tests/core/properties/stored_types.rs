@@ -110,7 +110,7 @@ fn reconciled(item: &Item) -> Result<String, ItemError> {
                     return Err(ItemError::invalid(attribute));
                 }
             }
-            Observation::Break(_) => {}
+            Observation::Break(_) | Observation::Newer(_) => {}
         }
     }
     Ok(format!("{observed:?}"))

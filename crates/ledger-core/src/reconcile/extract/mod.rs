@@ -19,9 +19,10 @@ use super::fact::{AccountFact, Fact, GroupFact, KeyDigest};
 use super::num::{Num, Nums};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError};
-use crate::ids::{Tenant, parse_uuid};
+use crate::form::check_form;
+use crate::ids::Tenant;
 use crate::journal::expand;
-use crate::keys::{self, Key, attr};
+use crate::keys::{self, Key, attr, kind_of};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
 use kind::MARKER;
@@ -57,7 +58,21 @@ pub enum Observation {
     Fact(Fact),
     /// A break of the item by itself.
     Break(Finding),
+    /// An item that a later release wrote: no break, and no facts.
+    Newer(NewerItem),
 }
+
+/// An item of a later form, or of a kind that this release does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewerItem {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// The name of its kind, as [`ITEM_FORMS`](crate::keys::ITEM_FORMS) has it, or [`UNKNOWN_KIND`].
+    pub name: &'static str,
+}
+
+/// The name of every kind that this release does not know.
+pub const UNKNOWN_KIND: &str = "unknown kind";
 
 /// An item with its key's parts, and the instant for judging lateness.
 #[derive(Clone)]
@@ -74,8 +89,8 @@ struct StoredItem<'a> {
 
 type Observations = Result<Vec<Observation>, ItemError>;
 
-/// The observations about a stored item. An unreadable item, or one of an unknown kind, is a break. None if the key
-/// names no tenant: such an item belongs to no tenant's books.
+/// The observations about a stored item. An unreadable item is a break. One of a later form, or of an unknown kind, is newer.
+/// None if the key names no tenant: such an item belongs to no tenant's books.
 #[must_use]
 pub fn of_item(item: &Item, now: Timestamp, limits: Limits) -> Vec<Observation> {
     let pk = item.key_text(attr::PK).unwrap_or_default();
@@ -85,9 +100,10 @@ pub fn of_item(item: &Item, now: Timestamp, limits: Limits) -> Vec<Observation> 
     let mut parts = pk.splitn(3, '#').skip(1);
     let (kind, id) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let item = StoredItem { item, tenant, kind, id, sk, key, now, limits };
-    match ItemKind::of(kind, sk) {
-        Some(kind) => item.observations(kind).unwrap_or_else(|error| vec![item.unreadable(&error)]),
-        None => vec![item.unknown()],
+    match (ItemKind::of(kind, sk), check_form(item.item)) {
+        (Some(kind), Ok(())) => item.observations(kind).unwrap_or_else(|error| vec![item.unreadable(&error)]),
+        (Some(_), Err(error)) if !error.is_later_form() => vec![item.unreadable(&error)],
+        (Some(_), Err(_)) | (None, _) => vec![item.newer()],
     }
 }
 
@@ -142,13 +158,9 @@ impl StoredItem<'_> {
         self.broken(unreadable.expected("an item as we write it").found(found))
     }
 
-    /// The break of an item of no known kind. Of its key only the ledger's own parts are shown, because the rest may
-    /// hold any text.
-    fn unknown(&self) -> Observation {
-        let id = if parse_uuid(self.id).is_ok() || self.id == "root" { self.id } else { "unknown" };
-        let prefix = self.sk.split('#').next().unwrap_or_default();
-        let unknown = self.finding(BreakKind::UnreadableItem, format!("{}:{id} {prefix}", self.kind));
-        self.broken(unknown.expected("an item of a known kind").found("an item of no known kind"))
+    fn newer(&self) -> Observation {
+        let name = kind_of(self.key.pk(), self.key.sk()).map_or(UNKNOWN_KIND, |kind| kind.name);
+        Observation::Newer(NewerItem { tenant: self.tenant.clone(), name })
     }
 
     fn finding(&self, kind: BreakKind, subject: impl ToString) -> Finding {

@@ -60,7 +60,7 @@ fn observed(item: &Item) -> Vec<Observation> {
 fn broken(item: &Item) -> Vec<&'static str> {
     let kinds = observed(item).into_iter().filter_map(|observation| match observation {
         Observation::Break(finding) => Some(finding.kind.name()),
-        Observation::Fact(_) => None,
+        Observation::Fact(_) | Observation::Newer(_) => None,
     });
     kinds.collect()
 }
@@ -68,7 +68,7 @@ fn broken(item: &Item) -> Vec<&'static str> {
 fn facts(item: &Item) -> Vec<GroupFact> {
     let facts = observed(item).into_iter().filter_map(|observation| match observation {
         Observation::Fact(fact) => Some(fact.content),
-        Observation::Break(_) => None,
+        Observation::Break(_) | Observation::Newer(_) => None,
     });
     facts.collect()
 }

@@ -20,7 +20,7 @@ fn observed(item: &Item) -> Vec<Observation> {
 fn breaks(item: &Item) -> Vec<Finding> {
     let breaks = observed(item).into_iter().filter_map(|observation| match observation {
         Observation::Break(finding) => Some(finding),
-        Observation::Fact(_) => None,
+        Observation::Fact(_) | Observation::Newer(_) => None,
     });
     breaks.collect()
 }
@@ -291,10 +291,23 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
     prop::collection::vec((prop::sample::select(&NAMES[..]), value), 0..30)
 }
 
+#[test]
+fn item_of_a_later_form_is_newer_and_no_break() {
+    let of = |form: Value| item(&format!("payment#{ID}"), "HOLD", &[("f", form)]);
+    let [Observation::Newer(newer)] = &observed(&of(Value::int(2)))[..] else { panic!("not newer") };
+    assert_eq!(newer.name, "hold of a payment");
+    let [Observation::Newer(newer)] = &observed(&item(&format!("payment#{ID}"), "LOT#1", &[]))[..] else {
+        panic!("not newer")
+    };
+    assert_eq!(newer.name, UNKNOWN_KIND);
+    let [Observation::Break(finding)] = &observed(&of(Value::int(0)))[..] else { panic!("no break") };
+    assert_eq!(finding.kind, BreakKind::UnreadableItem);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
-    /// No item is dropped: it gives a fact or a break, unless its kind is listed.
+    /// No item is dropped: it gives a fact or a break, or is newer, unless its kind is listed.
     #[test]
     fn every_item_gives_a_fact_or_a_break(
         partition in prop::sample::select(&PARTITIONS[..]),
@@ -314,8 +327,7 @@ proptest! {
         let has = |name: &str| item.contains_key(name);
         match ItemKind::of(partition, &sk) {
             None => {
-                let [Observation::Break(finding)] = &observed[..] else { panic!("{item:?}: {observed:?}") };
-                prop_assert_eq!(finding.kind, BreakKind::UnreadableItem);
+                prop_assert!(matches!(&observed[..], [Observation::Newer(_)]), "{:?}: {:?}", item, observed);
             }
             Some(kind) => match kind.facts() {
                 FactCount::None => prop_assert!(observed.is_empty(), "{:?}", observed),

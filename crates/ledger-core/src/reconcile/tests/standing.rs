@@ -48,7 +48,7 @@ fn observed(items: &[Item]) -> Vec<Observation> {
 fn facts(items: &[Item]) -> Vec<Fact> {
     let fact = |observation| match observation {
         Observation::Fact(fact) => fact,
-        Observation::Break(finding) => panic!("{finding:?}"),
+        other @ (Observation::Break(_) | Observation::Newer(_)) => panic!("{other:?}"),
     };
     observed(items).into_iter().map(fact).collect()
 }

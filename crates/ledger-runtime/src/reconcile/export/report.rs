@@ -21,6 +21,8 @@ const FINDINGS_MAX: usize = 100_000;
 struct Head {
     items: Option<u64>,
     #[serde(default)]
+    newer: BTreeMap<String, BTreeMap<String, i64>>,
+    #[serde(default)]
     tenants: Vec<String>,
 }
 
@@ -35,6 +37,7 @@ struct Found {
 struct OfTenant {
     findings: Vec<Finding>,
     left_out: Breaks,
+    newer: BTreeMap<String, i64>,
 }
 
 impl Exports {
@@ -44,6 +47,7 @@ impl Exports {
         for file in self.files(of).await? {
             let name = of.items(file.own_name());
             let head = self.gather(&name, &mut found).await?;
+            found.take_newer(&name, head.newer)?;
             let read = head.items.unwrap_or_default();
             if read != file.items() {
                 return Err(ExportError::Count { name, listed: file.items(), found: read });
@@ -72,11 +76,16 @@ impl Exports {
             let head = json!({
                 "tenant": tenant.as_str(),
                 "run_id": of.name(),
-                "status": if counts.is_empty() { "clean" } else { "breaks" },
+                "status": match (counts.is_empty(), found.newer.is_empty()) {
+                    (false, _) => "breaks",
+                    (true, false) => "unsettled",
+                    (true, true) => "clean",
+                },
                 "exported_at": summary.at()?.to_string(),
                 "finished_at": self.clock.now().to_string(),
                 "items_exported": items,
                 "left_out": left_out,
+                "newer": found.newer,
                 "breaks": report::by_name(&counts),
             });
             let name = format!("{tenant}/reconciliation-{}.jsonl", of.name());
@@ -108,6 +117,19 @@ impl Exports {
 }
 
 impl Found {
+    /// Adds the counts of newer items in a data file.
+    fn take_newer(&mut self, file: &str, newer: BTreeMap<String, BTreeMap<String, i64>>) -> Result<(), ExportError> {
+        for (tenant, counts) in newer {
+            let tenant = Tenant::parse(&tenant).map_err(|_| unreadable(file, "no tenant"))?;
+            let of_tenant = self.tenants.entry(tenant).or_default();
+            for (name, count) in counts {
+                let sum = of_tenant.newer.entry(name).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+        Ok(())
+    }
+
     fn take(&mut self, finding: Finding) {
         let of_tenant = self.tenants.entry(finding.tenant.clone()).or_default();
         if self.kept < FINDINGS_MAX {

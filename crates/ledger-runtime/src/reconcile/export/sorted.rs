@@ -26,6 +26,8 @@ pub(super) struct Sorted {
     /// Of each merchant's period in the same way: the sums of its entries, the time of the last, and the last segment.
     credited: BTreeMap<CreditedIn, (PeriodTotals, i64, Option<u64>)>,
     pub(super) broken: Vec<String>,
+    /// The items of later releases, by tenant and by the names of their kinds.
+    pub(super) newer: BTreeMap<String, BTreeMap<String, i64>>,
     pub(super) items: u64,
 }
 
@@ -48,7 +50,15 @@ struct CreditedIn {
 
 impl Sorted {
     pub(super) fn new(at: Timestamp, spill: Spill) -> Self {
-        Self { at, spill, posted: BTreeMap::new(), credited: BTreeMap::new(), broken: Vec::new(), items: 0 }
+        Self {
+            at,
+            spill,
+            posted: BTreeMap::new(),
+            credited: BTreeMap::new(),
+            broken: Vec::new(),
+            newer: BTreeMap::new(),
+            items: 0,
+        }
     }
 
     /// Adds the facts and findings of a line of the data file.
@@ -60,6 +70,11 @@ impl Sorted {
             match observation {
                 Observation::Fact(fact) => self.add(fact)?,
                 Observation::Break(finding) => self.broken.push(line(&finding).to_string()),
+                Observation::Newer(newer) => {
+                    let of_tenant = self.newer.entry(newer.tenant.to_string()).or_default();
+                    let count = of_tenant.entry(newer.name.to_owned()).or_default();
+                    *count = count.saturating_add(1);
+                }
             }
         }
         Ok(())
