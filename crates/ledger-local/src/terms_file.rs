@@ -384,10 +384,10 @@ mod tests {
     }
 
     #[test]
-    fn new_tenant_has_sixteen_shards_for_due_work_unless_its_file_has_others() {
+    fn new_tenant_has_one_shard_for_due_work_unless_its_file_has_others() {
         let to_begin_with = seed::terms_to_begin_with().unwrap();
-        assert_eq!(to_begin_with.due_shards.count(), 16);
-        let unsaid = text(&to_begin_with).replacen(r#""due_shards": 16,"#, "", 1);
+        assert_eq!(to_begin_with.due_shards.count(), 1);
+        let unsaid = text(&to_begin_with).replacen(r#""due_shards": 1,"#, "", 1);
         assert_ne!(unsaid, text(&to_begin_with));
         assert_eq!(parse(&unsaid).unwrap(), to_begin_with);
     }

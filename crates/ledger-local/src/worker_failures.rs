@@ -210,8 +210,8 @@ mod tests {
             reports.extend(failures.note(now, refused()));
             now += Duration::from_millis(500);
         }
-        let again = |runs| Report::FailsAgain("Query due hold: ValidationException".to_owned(), runs);
-        let first = Report::Failed("Query due hold: ValidationException".to_owned());
+        let again = |runs| Report::FailsAgain("Query due: ValidationException".to_owned(), runs);
+        let first = Report::Failed("Query due: ValidationException".to_owned());
         assert_eq!(reports, [first, again(120), again(120), again(120), again(120)]);
         assert_eq!(failures.note(now, None), Some(Report::Recovered));
         assert_eq!(failures.note(now, None), None);
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn another_failure_is_logged_at_once() {
         let (mut failures, now) = (WorkerFailures::of("jobs"), Instant::now());
-        for what in ["unavailable", "Query due hold: ValidationException"] {
+        for what in ["unavailable", "Query due: ValidationException"] {
             let report = failures.note(now, Some(what.to_owned()));
             assert_eq!(report, Some(Report::Failed(what.to_owned())));
             assert_eq!(failures.note(now, Some(what.to_owned())), None);

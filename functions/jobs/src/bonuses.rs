@@ -121,8 +121,14 @@ async fn pass(
     while began.elapsed() < RUN_TIME_MAX {
         let items = app.dynamo().query(&listed.clone().after(after.take())).await?;
         let mut due = Vec::new();
-        let stored = items.iter().map(CashBonus::read).collect::<Result<Vec<_>, _>>()?;
-        let open: Vec<CashBonus> = stored.into_iter().filter(|bonus| bonus.state == BonusState::Due).collect();
+        let mut open = Vec::new();
+        for item in &items {
+            match CashBonus::read(item) {
+                Ok(bonus) if bonus.state == BonusState::Due => open.push(bonus),
+                Ok(_) => {}
+                Err(error) => fault = Some(error.into()),
+            }
+        }
         for few in open.chunks(CONCURRENCY) {
             for (bonus, found) in few.iter().zip(join_all(few.iter().map(|bonus| period_of(app, tenant, bonus))).await)
             {

@@ -39,10 +39,8 @@ const STEPS: [&str; 12] = [
 
 /// Attributes that a marker in flight has.
 const IN_FLIGHT: [&str; 6] = ["fence", "lease_until", "taken_at", "epoch", "first_sent_at", "psp_body"];
-/// Attributes that only a marker has which is due.
+/// Attributes of a marker that a worker continues.
 const DUE: [&str; 2] = ["_due_pk", "_due_sk"];
-/// Attributes that only a marker has which needs review.
-const LISTED: [&str; 2] = ["owner_pk", "owner_sk"];
 
 /// Whether a marker is claimed and has no stored response.
 pub(super) fn is_in_flight(marker: &Item) -> bool {
@@ -147,9 +145,12 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
             let operation = marker.text("operation")?;
             ensure!(["topup", "topup_refund"].contains(&operation), "{marker} is {state}, and calls no PSP");
             ensure_eq!(marker.has("parked"), state == "PARKED", "{marker} is {state}: whether it has `parked`");
-            let (needed, others) = if state == "PARKED" { (LISTED, DUE) } else { (DUE, LISTED) };
-            let foreign = present(&["ttl", "status", "body"]).or_else(|| present(&others));
-            (absent(&IN_FLIGHT).or_else(|| absent(&needed)), foreign)
+            let foreign = present(&["ttl", "status", "body"]);
+            if state == "PARKED" {
+                (absent(&IN_FLIGHT), foreign.or_else(|| present(&DUE)))
+            } else {
+                (absent(&IN_FLIGHT).or_else(|| absent(&DUE)), foreign)
+            }
         } else {
             ensure!(is_answered(marker.item) || state == "REVERSED", "{marker} is {state}");
             // A terminal's marker is kept for its reversal, however late that comes.
@@ -165,8 +166,10 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
                 (true, false) => &["status", body, "fp", "fp_key"],
                 (false, _) => &[],
             };
-            (absent(response), present(&["_due_pk", "_due_sk", "owner_pk", "owner_sk", "lease_until", "parked"]))
+            (absent(response), present(&["_due_pk", "_due_sk", "lease_until", "parked"]))
         };
+        let is_listed = marker.opt_text("owner_pk").is_some_and(|of| of.contains("#attention#"));
+        ensure_eq!(is_listed, state == "PARKED", "{marker} is {state}: whether it is listed for review");
         if let Some(name) = missing {
             return Err(format!("{marker} is {state} without `{name}`"));
         }

@@ -45,6 +45,8 @@ pub enum ReconcileDoes {
         run: String,
         state: String,
         breaks: Vec<(String, String)>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        newer: Vec<(String, String)>,
         file: Maybe<String>,
     },
     Told {
@@ -97,7 +99,7 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
             let breaks: Vec<Finding> = breaks.iter().map(|found| finding(world, found)).collect();
             Some(held(run).store(tenant, first.parse().unwrap(), &breaks, cx.now).unwrap())
         }
-        ReconcileDoes::Finish { run, state, breaks, file } => {
+        ReconcileDoes::Finish { run, state, breaks, newer, file } => {
             let state = RunState::parse(state).unwrap();
             let breaks = breaks.iter().map(|(kind, number)| (BreakKind::parse(kind).unwrap(), count(number)));
             let tally = Tally {
@@ -105,6 +107,7 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
                 units: 40,
                 suspects: 3,
                 breaks: breaks.collect(),
+                newer: newer.iter().map(|(name, number)| (name.clone(), count(number))).collect(),
                 unsettled: 1,
                 stored: 2,
                 provider: "listed".to_owned(),

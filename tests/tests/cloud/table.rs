@@ -48,8 +48,7 @@ fn template_keys_and_indexes_equal_the_codes() {
         .collect();
     assert_eq!(defined, names);
     for index in table["GlobalSecondaryIndexes"].as_array().expect("indexes") {
-        let projection = if index["IndexName"] == INDEX_BY_OWNER { "KEYS_ONLY" } else { "ALL" };
-        assert_eq!(index["Projection"], json!({"ProjectionType": projection}), "{index}");
+        assert_eq!(index["Projection"], json!({"ProjectionType": "KEYS_ONLY"}), "{index}");
     }
     assert_eq!(table["TimeToLiveSpecification"], json!({"AttributeName": attr::TTL, "Enabled": true}));
     assert_eq!(table["StreamSpecification"], json!({"StreamViewType": "NEW_AND_OLD_IMAGES"}));
