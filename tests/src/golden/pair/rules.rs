@@ -68,8 +68,12 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "what a settlement or a bonus run takes is in its merchant's partition",
         lines: &[
+            "Put merchant CASH_BONUS without attribute _due_pk S",
+            "Put merchant CASH_BONUS without attribute _due_sk S",
             "Put merchant RETURNED without attribute _due_pk S",
             "Put merchant RETURNED without attribute _due_sk S",
+            "Update merchant CASH_BONUS without update REMOVE #_due_pk",
+            "Update merchant CASH_BONUS without update REMOVE #_due_sk",
             "Update merchant PERIOD without update *",
             "Update merchant PERIOD without value :due_pk S",
             "Update merchant PERIOD without value :due_sk S",
@@ -88,4 +92,5 @@ pub const RULES: &[Rule] = &[
             "row removed: *tenant JOB *",
         ],
     },
+    Rule { name: "CONFIG says which format the tenant has", lines: &["Put tenant CONFIG with attribute format N"] },
 ];
