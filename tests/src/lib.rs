@@ -12,6 +12,8 @@ pub mod cloud;
 pub mod copy;
 pub mod costs;
 pub mod declared;
+#[cfg(feature = "stack")]
+pub mod declared_items;
 pub mod documents;
 pub mod engine;
 pub mod golden;

@@ -1,9 +1,8 @@
 //! `audit verify` and `audit proof`: verify a tenant's audit trail in a table, deployed or local, and prove that an entry is
 //! in it. They read only.
 
-use crate::engine::{Data, Engine, EngineConfig, EngineError};
 use crate::item_json::json_of;
-use crate::operator::{self, CredentialsError};
+use crate::opened::{OpenedTable, Place, PlaceError};
 use crate::proof_file::{self, ProofFileError};
 use ledger_core::account::Account;
 use ledger_core::dynamo::ItemError;
@@ -14,8 +13,7 @@ use ledger_core::sealing::SealHash;
 use ledger_core::terms::TenantTerms;
 use ledger_core::time::UtcDay;
 use ledger_runtime::clock::Clock;
-use ledger_runtime::dynamo::{self, Dynamo, ReadError};
-use ledger_runtime::entropy::Entropy;
+use ledger_runtime::dynamo::{Dynamo, ReadError};
 use ledger_runtime::sealing::{self, ProveError, Verified, Verify, verify};
 use std::fmt::Write;
 use std::io;
@@ -58,25 +56,6 @@ pub struct CheckCommand {
     pub head: String,
 }
 
-/// The place of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// The local stack's data file. The stack must not run meanwhile.
-    File {
-        /// The file.
-        data: PathBuf,
-        /// The table's name.
-        table: String,
-    },
-    /// A table on AWS, or at an endpoint.
-    Table {
-        /// The table's name.
-        name: String,
-        /// The endpoint URL; `None` for the AWS SDK's Region.
-        endpoint_url: Option<String>,
-    },
-}
-
 /// Why a trail could not be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
@@ -86,12 +65,9 @@ pub enum VerifyError {
     /// A day is malformed.
     #[error("{0} is not a day: write it like 2026-11-21")]
     Day(String),
-    /// The data file does not exist.
-    #[error("the data file {} does not exist: name the table with --table, or the file with --data", .0.display())]
-    NoFile(PathBuf),
-    /// The engine could not open the data file.
+    /// The table cannot be opened.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Place(#[from] PlaceError),
     /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NoTenant(String),
@@ -118,9 +94,6 @@ pub enum VerifyError {
     /// The file is no proof.
     #[error(transparent)]
     ProofFile(#[from] ProofFileError),
-    /// No AWS credentials were found.
-    #[error(transparent)]
-    Credentials(#[from] CredentialsError),
     /// The table could not be read.
     #[error("{0}")]
     Store(#[from] ReadError),
@@ -131,8 +104,8 @@ pub enum VerifyError {
 /// # Errors
 /// [`VerifyError`] if the trail could not be verified; its text says what to do.
 pub async fn run(command: &VerifyCommand) -> Result<(String, bool), VerifyError> {
-    let opened = Opened::new(&command.place).await?;
-    let done = verify_in(&opened.store, command).await;
+    let opened = OpenedTable::open(&command.place).await?;
+    let done = verify_in(&opened.store(), command).await;
     opened.close().await;
     done
 }
@@ -149,8 +122,8 @@ pub async fn prove(command: &ProveCommand) -> Result<String, VerifyError> {
     let account = Account::parse(account).map_err(|_| malformed())?;
     let id = TransactionId::parse(id).map_err(|_| malformed())?;
     let key = Partition::account(&tenant, account).ok_or_else(malformed)?.entry(id);
-    let opened = Opened::new(&command.place).await?;
-    let proof = sealing::prove(&opened.store, &tenant, &key, head).await;
+    let opened = OpenedTable::open(&command.place).await?;
+    let proof = sealing::prove(&opened.store(), &tenant, &key, head).await;
     opened.close().await;
     Ok(proof_file::text(&proof?)?)
 }
@@ -175,36 +148,6 @@ pub fn check(command: &CheckCommand) -> Result<(String, bool), VerifyError> {
         }
         Err(fault) => (format!("not proven: {fault}"), false),
     })
-}
-
-/// A table, with the engine that holds it if it is in a file.
-struct Opened {
-    store: Dynamo,
-    engine: Option<Engine>,
-}
-
-impl Opened {
-    async fn new(place: &Place) -> Result<Self, VerifyError> {
-        let (engine, table, endpoint_url) = match place {
-            Place::Table { name, endpoint_url } => (None, name, endpoint_url.clone()),
-            Place::File { data, .. } if !data.exists() => return Err(VerifyError::NoFile(data.clone())),
-            Place::File { data, table } => {
-                let engine = Engine::start(&EngineConfig { data: Data::File(data.clone()), port: None })?;
-                let url = engine.url();
-                (Some(engine), table, Some(url))
-            }
-        };
-        let endpoint_url = endpoint_url.as_deref();
-        let sdk = operator::sdk_config(endpoint_url).await?;
-        let store = Dynamo::from_client(dynamo::client(&sdk, endpoint_url), table, Entropy::system());
-        Ok(Self { store, engine })
-    }
-
-    async fn close(self) {
-        if let Some(engine) = self.engine {
-            engine.stop().await;
-        }
-    }
 }
 
 fn tenant_of(slug: &str) -> Result<Tenant, VerifyError> {

@@ -1,9 +1,13 @@
 //! The command line, and its conversion to configuration. Without a sub-command the stack runs.
 
 mod audit;
+mod place;
+mod show;
 mod tenant;
 
 pub use audit::{AuditCommand, AuditSub};
+pub use place::PlaceArgs;
+pub use show::ShowArgs;
 pub use tenant::{TenantCommand, TenantSub};
 
 use crate::engine::{Data, EngineConfig};
@@ -58,6 +62,8 @@ pub enum Command {
     /// Read items as the AWS CLI prints them from standard input, and print them with journal entries in the full form:
     /// aws dynamodb query ... | ledger-local expand.
     Expand,
+    /// Print items of the table with the meaning of each attribute: show demo#payment#<id> PAYMENT.
+    Show(ShowArgs),
     /// Print the OpenAPI document, as it is stored in openapi.json.
     Openapi,
     /// Reconcile a table's export to S3, and print for each tenant a summary and its breaks, as lines of JSON.

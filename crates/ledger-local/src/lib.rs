@@ -7,10 +7,11 @@
 //!    `legacy`, `table`, `terminal_error`, `credential`.
 //! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `downloads`, `settlement`,
 //!    `worker_failures`, `pace`, `backend`, `workers`.
-//! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
-//! 4. Commands: `token_command`, `terminal_client`, `year`, `terminal_command`, `export`, `item_json`, `expand_command`, `proof_file`, `operator`,
-//!    `terms_file`, `tenant_command`, `recover_command`, `audit_command`, `admin_api`, `terms_command`,
-//!    `migrate_command`, `cli`.
+//! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `opening`, `seed`, `faces`,
+//!    `stack`.
+//! 4. Commands: `token_command`, `terminal_client`, `year`, `terminal_command`, `export`, `item_json`, `expand_command`,
+//!    `proof_file`, `operator`, `terms_file`, `tenant_command`, `recover_command`, `opened`, `audit_command`, `items`,
+//!    `show_command`, `admin_api`, `terms_command`, `migrate_command`, `cli`.
 
 pub mod admin_api;
 pub mod audit_command;
@@ -31,12 +32,14 @@ pub mod faces;
 pub mod gateway;
 pub mod issuer;
 mod item_json;
+pub mod items;
 pub mod legacy;
 mod local_only;
 pub mod marker_keys;
 pub mod member_args;
 pub mod migrate_command;
 pub mod openapi;
+pub mod opened;
 pub mod opening;
 pub mod operator;
 mod pace;
@@ -48,6 +51,7 @@ pub mod recover_command;
 pub mod reports;
 pub mod seed;
 pub mod settlement;
+pub mod show_command;
 pub mod sign_in;
 pub mod stack;
 pub mod table;

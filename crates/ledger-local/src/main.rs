@@ -4,7 +4,7 @@
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{
-    self, AuditCommand, AuditSub, Cli, Command, DemoChoice, MigrateArgs, RunArgs, TenantCommand, TenantSub,
+    self, AuditCommand, AuditSub, Cli, Command, DemoChoice, MigrateArgs, RunArgs, ShowArgs, TenantCommand, TenantSub,
     TerminalArgs, TerminalCommand,
 };
 use ledger_local::export::{self, ExportCommand};
@@ -12,8 +12,8 @@ use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::token_command::TokenArgs;
 use ledger_local::year::{self, YearError};
 use ledger_local::{
-    audit_command, expand_command, faces, migrate_command, recover_command, seed, tenant_command, terminal_command,
-    terms_command, terms_file, token_command, worker_failures,
+    audit_command, expand_command, faces, migrate_command, recover_command, seed, show_command, tenant_command,
+    terminal_command, terms_command, terms_file, token_command, worker_failures,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -47,6 +47,7 @@ fn main() -> ExitCode {
             Some(Command::Audit(sub)) => Box::pin(audit(sub)).await,
             Some(Command::Migrate(args)) => Box::pin(migrate(args)).await,
             Some(Command::Expand) => expand(),
+            Some(Command::Show(args)) => Box::pin(show(args)).await,
             Some(Command::Openapi) => {
                 print(faces::openapi_json().trim_end());
                 ExitCode::SUCCESS
@@ -150,6 +151,13 @@ async fn tenant(sub: TenantSub) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(why) => failed(&why),
+    }
+}
+
+async fn show(args: ShowArgs) -> ExitCode {
+    match show_command::run(&args.command(), print).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::host;
 use crate::binaries;
 use crate::engine::other;
-use ledger_local::audit_command::Place;
+use ledger_local::opened::Place;
 use ledger_local::stack::TABLE_DEFAULT;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -27,6 +27,7 @@ mod gate;
 mod history;
 mod holds;
 mod idempotency;
+mod items;
 mod key_state;
 mod later_forms;
 mod limits;

@@ -1,7 +1,8 @@
 //! Proofs that entries were sealed: what the commands print and verify, and what a program without the ledger's code finds.
 use futures::future::join;
 use ledger_core::keys::Key;
-use ledger_local::audit_command::{self, CheckCommand, Place, ProveCommand};
+use ledger_local::audit_command::{self, CheckCommand, ProveCommand};
+use ledger_local::opened::Place;
 use ledger_tests::audit::{opt_text, text};
 use ledger_tests::http::host::clients;
 use ledger_tests::http::topup_rig::TestClock;

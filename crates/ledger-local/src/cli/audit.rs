@@ -1,9 +1,8 @@
 //! The arguments of the `audit` command.
 
-use super::DATA_DEFAULT;
-use crate::audit_command::{CheckCommand, Place, ProveCommand, VerifyCommand};
-use crate::stack::TABLE_DEFAULT;
-use clap::{Args, Subcommand};
+use super::PlaceArgs;
+use crate::audit_command::{CheckCommand, ProveCommand, VerifyCommand};
+use clap::Subcommand;
 use std::path::PathBuf;
 
 /// The sub-commands of `audit`.
@@ -48,20 +47,6 @@ pub enum AuditSub {
     },
 }
 
-/// Where a trail is: in a table, or in the local stack's file.
-#[derive(Debug, Clone, Args)]
-pub struct PlaceArgs {
-    /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
-    #[arg(long, conflicts_with = "data")]
-    table: Option<String>,
-    /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-    #[arg(long, value_name = "URL", requires = "table")]
-    endpoint_url: Option<String>,
-    /// File of the local stack, which must not run meanwhile.
-    #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
-    data: PathBuf,
-}
-
 /// A command of `audit`.
 #[derive(Debug, Clone)]
 pub enum AuditCommand {
@@ -88,16 +73,6 @@ impl AuditSub {
             Self::Proof { entry, head, tenant: slug, place } => {
                 AuditCommand::Prove(ProveCommand { slug, entry, head, place: place.into() })
             }
-        }
-    }
-}
-
-impl From<PlaceArgs> for Place {
-    /// The named table, or the one in the local stack's file.
-    fn from(PlaceArgs { table, endpoint_url, data }: PlaceArgs) -> Self {
-        match table {
-            Some(name) => Self::Table { name, endpoint_url },
-            None => Self::File { data, table: TABLE_DEFAULT.to_owned() },
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::audit_command::Place;
+use crate::opened::Place;
 use clap::CommandFactory;
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
@@ -156,6 +156,23 @@ fn audit_verify_reads_the_data_file_unless_a_table_is_named() {
         "audit verify --proof p.json --head abc --tenant demo",
         "audit proof x --tenant demo",
     ] {
+        assert!(parse(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn show_takes_a_key_and_a_table() {
+    let show = |line: &str| {
+        let Some(Command::Show(args)) = parse(line).unwrap().command else { panic!("{line}") };
+        args.command()
+    };
+    let item = show("show demo#payment#1 PAYMENT");
+    assert_eq!((item.partition_key.as_str(), item.sort_key.as_deref()), ("demo#payment#1", Some("PAYMENT")));
+    assert!(!item.is_personal && matches!(item.place, Place::File { data, .. } if data == Path::new(DATA_DEFAULT)));
+    let partition = show("show demo#payment#1 --personal --table t");
+    assert!(partition.is_personal && partition.sort_key.is_none());
+    assert_eq!(partition.place, Place::Table { name: "t".to_owned(), endpoint_url: None });
+    for bad in ["show", "show demo#payment#1 PAYMENT --table t --data f", "show a b c"] {
         assert!(parse(bad).is_err(), "{bad}");
     }
 }
