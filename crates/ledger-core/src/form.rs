@@ -29,7 +29,7 @@ pub fn check_form(item: &Item) -> Result<(), ItemError> {
 ///
 /// # Errors
 /// [`ItemError`] of a later form, or if `format` is missing or no whole number from 1.
-pub(crate) fn check_format(config: &Item) -> Result<(), ItemError> {
+pub fn check_format(config: &Item) -> Result<(), ItemError> {
     at_most_one(FORMAT, config.int(FORMAT)?)
 }
 

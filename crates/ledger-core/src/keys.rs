@@ -10,7 +10,6 @@ use crate::ids::{
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::psp::{EventId, PspId};
-use crate::time::Timestamp;
 
 mod audit;
 mod card;
@@ -20,6 +19,7 @@ mod file;
 mod finding;
 mod kinds;
 mod owner;
+mod rate;
 mod reconciliation;
 mod registry;
 mod settlement;
@@ -55,6 +55,7 @@ pub use owner::{
     INDEX_BY_OWNER, acts_partition, attention_partition, cards_partition, holds_partition, listed_from,
     merchants_partition, owner_partition, refused_partition, settlements_partition, topups_partition,
 };
+pub use rate::rate;
 pub use reconciliation::{
     BREAK, break_place, breaks_partition, found_break, reconciliation, reconciliations_partition, run_of_break,
     settled_prefix, topup_markers,
@@ -444,10 +445,4 @@ pub fn migration_pass(tenant: &Tenant, kind: &str) -> Key {
 #[must_use]
 pub fn job(tenant: &Tenant, id: JobId) -> Key {
     Partition::tenant(tenant).item(format!("JOB#{id}"))
-}
-
-/// The number of a tenant's requests leased in the window that begins at `starts_at`: a partition for each window.
-#[must_use]
-pub fn rate(tenant: &Tenant, starts_at: Timestamp) -> Key {
-    Partition::of(tenant, "rate", starts_at.seconds()).item("RATE")
 }

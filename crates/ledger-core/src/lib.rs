@@ -8,9 +8,9 @@
 //! 1. Values: `canonical`, `time`, `calendar`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
 //!    `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `terms_version`, `keys`,
-//!    `aggregates`, `reads`, `bank`, `journal`, `card_state`, `customer_state`,
+//!    `aggregates`, `reads`, `bank`, `memo`, `journal`, `card_state`, `customer_state`,
 //!    `merchant_state`, `terminal_state`, `role`, `form`.
-//! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`, `registry`.
+//! 3. Conditional writes: `transaction`, `forms`, `erasure`, `limits`, `lease`, `rate`, `registry`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
 //!    `returning`, `wallets`.
@@ -39,6 +39,7 @@ pub mod crediting;
 pub mod customer_state;
 pub mod customers;
 pub mod dynamo;
+pub mod erasure;
 pub mod events;
 pub mod failure;
 pub mod figures;

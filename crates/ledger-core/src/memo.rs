@@ -4,10 +4,8 @@
 //! The hash is SHA-256 over the salt and the text in UTF-8, as it is stored. Once the text and its salt are removed, the hash
 //! says nothing about the text: the salt cannot be guessed.
 
-use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
-use crate::keys::Key;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::personal::{FreeText, Masked};
-use crate::transaction::{Role, TransactItem, exists};
 use sha2::{Digest, Sha256};
 
 /// The attribute with the hash of the salt and the text.
@@ -61,12 +59,6 @@ pub(crate) fn of_legacy(text: &str) -> (String, Value) {
 /// [`ItemError`] if the attribute is malformed.
 pub fn text_of(item: &Item) -> Result<Option<String>, ItemError> {
     item.opt_map(MEMO)?.map(|memo| memo.string(TEXT)).transpose()
-}
-
-/// The action that erases the text of an entry, a reference or an act, which is stored. Its hash stays.
-#[must_use]
-pub fn erase(record: &Key) -> TransactItem {
-    TransactItem::update(Role::Erased, record.clone(), Update::new().remove(MEMO), vec![exists()])
 }
 
 /// Whether the text of a record is the one that its seal covers. An erased text is no fault; a text without its hash is one.

@@ -145,8 +145,10 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
         let mut sums = Sums::new();
         for ((pk, sk), item) in contents {
             let parts: Vec<&str> = pk.split('#').collect();
-            let account = format!("{}:{}", parts[1], parts[2]);
-            if (parts[1], sk.as_str()) == ("card", "card") {
+            // An item of the registry is of no account.
+            let [_, kind, id, ..] = parts[..] else { continue };
+            let account = format!("{kind}:{id}");
+            if (kind, sk.as_str()) == ("card", "card") {
                 let text = item.opt_number("balance").unwrap();
                 sums.insert((account, "ECOPAY".to_owned()), text.map_or(Decimal::ZERO, |text| text.parse().unwrap()));
             }

@@ -317,6 +317,7 @@ fn every_read_has_a_vector() {
         "finding",
         "items",
         "merchants",
+        "registry",
         "tenants",
         "trail",
     ];

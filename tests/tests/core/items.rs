@@ -30,6 +30,8 @@ fn every_item_of_a_golden_file_has_a_declared_kind() {
         }
     }
     assert!(keys.len() > 300, "{}", keys.len());
+    // The registry is another table.
+    keys.retain(|(pk, _)| !pk.starts_with("tenants#"));
     let undeclared: Vec<_> = keys.iter().filter(|(pk, sk)| kind_of(pk, sk).is_none()).collect();
     assert!(undeclared.is_empty(), "{undeclared:?}");
     let declared: BTreeSet<(&str, &str)> =

@@ -58,7 +58,9 @@ async fn format_of_a_later_release_stops_every_endpoint_and_worker() {
     let rig = Rig::new().await;
     let stage = rig.stage("later-format").await;
     let mut calls = Vec::new();
-    for endpoint in share::of_family(Endpoint::wallet().filter(|endpoint| !endpoint.is_migrations())) {
+    // A terminal's request is signed by its own client.
+    let is_sent = |endpoint: &Endpoint| !endpoint.is_migrations() && !endpoint.is_terminals();
+    for endpoint in share::of_family(Endpoint::wallet().filter(is_sent)) {
         calls.push((endpoint, endpoint.prepare(&stage).await.call));
     }
     // An entry to be published and sealed.
@@ -70,7 +72,8 @@ async fn format_of_a_later_release_stops_every_endpoint_and_worker() {
         refused(actor.send(call).await, &format!("{endpoint:?}"));
     }
     let ends = run_every_worker(&actor, &stage).await;
-    assert!(ends.iter().all(|(_, end)| *end == Err(503)), "{ends:?}");
+    // A tenant that does not migrate has no passes.
+    assert!(ends.iter().all(|(name, end)| *name == "migrate" || *end == Err(503)), "{ends:?}");
     assert!(stage.world.stored("later-format").await == before, "something was written");
     assert!(actor.counted(Metric::FailClosed) > 0, "an alarm watches this count");
 }
@@ -80,13 +83,14 @@ async fn item_of_a_later_form_is_refused_and_left_alone() {
     let rig = Rig::new().await;
     let stage = rig.stage("later-form").await;
     let world = &stage.world;
-    let (customer, payment) = stage.paid("1000").await;
-    let (holder, held) = stage.held("500").await;
+    let customer = world.customer_with("5000").await;
+    let payment = world.api.settle(&customer.pays(&stage.merchant, "1000")).await.good().text("/payment_id");
+    let (holder, _) = stage.paid("500").await;
     let other = world.customer_with("5000").await;
     let merchant = &stage.merchant;
     let elsewhere = world.merchant().await;
     let paid = customer.pays(merchant, "1").key(new_key());
-    let _ = world.api.send(&paid).await;
+    let _ = world.api.settle(&paid).await.good();
     let of = |kind: &str, id: &str| format!("later-form#{kind}#{id}");
     let marker = format!("card_op_idem#pay#{}", paid.key.as_deref().expect("a key"));
     let entry = {
@@ -96,7 +100,6 @@ async fn item_of_a_later_form_is_refused_and_left_alone() {
     };
     let cases: Vec<(&str, (String, String), Call)> = vec![
         ("a payment", (of("payment", &payment), "PAYMENT".into()), merchant.refunds(&payment, "1")),
-        ("a hold", (of("payment", &held), "HOLD".into()), merchant.captures(&held, None)),
         ("a marker", (of("customer", &customer.id), marker), paid.clone()),
         ("an entry", (of("customer", &customer.id), entry), Call::get("/v1/me/transactions", &customer.who)),
         ("a balance", (of("customer", &holder.id), "BALANCE#ECOPAY".into()), Call::get("/v1/me/balances", &holder.who)),

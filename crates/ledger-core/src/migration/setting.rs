@@ -2,7 +2,6 @@
 
 use super::plan::{Concern, Model, Phase};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::form;
 use crate::ids::Tenant;
 use crate::money::AssetSpec;
 use crate::tenants;
@@ -69,7 +68,6 @@ impl Layout {
     /// # Errors
     /// [`ItemError`] if it does not have the expected format: a layout must not be guessed.
     pub fn read(config: &Item) -> Result<Self, ItemError> {
-        form::check_format(config)?;
         let Some(stored) = config.opt_map(ATTRIBUTE)? else { return Ok(Self::Split) };
         if stored.contains_key(CONTRACTED_AT) {
             return stored.timestamp(CONTRACTED_AT).map(|_| Self::Split);

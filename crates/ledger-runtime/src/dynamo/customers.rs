@@ -8,6 +8,7 @@ use super::{Cancellation, Dynamo, WriteError, convert};
 use crate::cache::Cache;
 use crate::clock::Clock;
 use ledger_core::dynamo::{Item, ItemError};
+use ledger_core::form::check_format;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::migration::{
@@ -20,10 +21,12 @@ use std::sync::Arc;
 /// How often one transaction is placed again because a customer's items were not where its plan expected them.
 const ROUNDS_MAX: u32 = 8;
 
-/// The tenants' layouts, cached for a minute.
+/// The tenants' layouts and formats, cached for a minute.
 #[derive(Clone, Debug)]
 pub(super) struct Layouts {
     cache: Arc<Cache<Tenant, Arc<Layout>>>,
+    /// Why nothing may be written for a tenant; `None` if its format is this release's.
+    formats: Arc<Cache<Tenant, Option<ItemError>>>,
     clock: Clock,
 }
 
@@ -54,7 +57,7 @@ pub enum CustomerMoveError {
 
 impl Layouts {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { cache: Arc::default(), clock }
+        Self { cache: Arc::default(), formats: Arc::default(), clock }
     }
 }
 
@@ -67,7 +70,9 @@ impl Dynamo {
     /// The same table, with the split layout of a tenant already cached.
     #[cfg(test)]
     pub(crate) fn with_split_layout(self, tenant: &Tenant) -> Self {
-        let _ = self.remember(tenant, Layout::Split);
+        let now = self.layouts.clock.now();
+        self.layouts.formats.put(tenant.clone(), None, now);
+        self.layouts.cache.put(tenant.clone(), Arc::new(Layout::Split), now);
         self
     }
 
@@ -89,26 +94,38 @@ impl Dynamo {
     /// [`ReadError`] if the layout cannot be read.
     pub async fn reread_layout(&self, tenant: &Tenant) -> Result<Arc<Layout>, ReadError> {
         match self.get_stored(&keys::config(tenant)).await? {
-            Some(config) => Ok(self.remember(tenant, Layout::read(&config)?)),
+            Some(config) => Ok(self.remember(tenant, &config)?),
             // A tenant without a configuration has no customers. Not cached, because a later configuration may set any
             // layout.
             None => Ok(Arc::new(Layout::Split)),
         }
     }
 
-    fn remember(&self, tenant: &Tenant, layout: Layout) -> Arc<Layout> {
-        let layout = Arc::new(layout);
-        self.layouts.cache.put(tenant.clone(), Arc::clone(&layout), self.layouts.clock.now());
-        layout
+    fn remember(&self, tenant: &Tenant, config: &Item) -> Result<Arc<Layout>, ItemError> {
+        let now = self.layouts.clock.now();
+        self.layouts.formats.put(tenant.clone(), check_format(config).err(), now);
+        let layout = Arc::new(Layout::read(config)?);
+        self.layouts.cache.put(tenant.clone(), Arc::clone(&layout), now);
+        Ok(layout)
+    }
+
+    /// Requires that a tenant has this release's format, by its `CONFIG` as it was at most a minute ago. What is read does
+    /// not need it: a stored response is replayed.
+    async fn check_format(&self, tenant: &Tenant) -> Result<(), WriteError> {
+        drop(self.layout(tenant).await.map_err(not_written)?);
+        match self.layouts.formats.get(tenant, self.layouts.clock.now()) {
+            Some((Some(error), _)) => Err(not_written(ReadError::Unreadable(error))),
+            Some((None, _)) | None => Ok(()),
+        }
     }
 
     /// Caches the layout if the item read is a tenant's configuration.
     pub(super) fn note_layout(&self, key: &Key, config: Option<&Item>) {
         if let (Some(tenant), Some(config)) = (keys::tenant_of(key.pk()), config)
             && *key == keys::config(&tenant)
-            && let Ok(layout) = Layout::read(config)
         {
-            self.remember(&tenant, layout);
+            // An error shows when the layout is needed.
+            drop(self.remember(&tenant, config));
         }
     }
 
@@ -131,7 +148,7 @@ impl Dynamo {
         let tenant = transaction.items().first().and_then(|item| keys::tenant_of(item.key().pk()));
         let Some(tenant) = tenant else { return Err(WriteError::Determinate("NoTenant".to_owned())) };
         // Also of what concerns no customer: nothing is written for a tenant of a later format.
-        drop(self.layout(&tenant).await.map_err(not_written)?);
+        self.check_format(&tenant).await?;
         if !transaction.items().iter().any(|item| item.key().customer().is_some()) {
             return self.send(transaction.items()).await;
         }

@@ -62,7 +62,11 @@ fn kind_of(item: &Item) -> ItemKind {
 /// The records that can be read; some vectors hold only the attributes that their case needs.
 fn readable() -> &'static [Item] {
     static READABLE: LazyLock<Vec<Item>> =
-        LazyLock::new(|| records().into_iter().filter(|item| !is_unreadable(item)).collect());
+        // The registry is another table.
+        LazyLock::new(|| {
+            let is_of_registry = |item: &Item| item.key_text(attr::PK).is_some_and(|pk| pk.starts_with("tenants#"));
+            records().into_iter().filter(|item| !is_of_registry(item) && !is_unreadable(item)).collect()
+        });
     &READABLE
 }
 
