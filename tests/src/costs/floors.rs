@@ -65,7 +65,11 @@ pub const FLOORS: [Floor; 10] = [
             ("work to be done, twice", 2),
         ],
         records: 2,
-        above: &[POINTS, ("`PAYMENT` beside the hold, twice", 4)],
+        above: &[
+            POINTS,
+            ("`PAYMENT` beside the hold, twice", 4),
+            ("the hold is in the list of open holds, set and removed", 2),
+        ],
     },
     Floor {
         operation: "refund",
@@ -107,10 +111,10 @@ pub const FLOORS: [Floor; 10] = [
         ],
         records: 3,
         above: &[
-            ("the claim is found by an index entry of more than 1 KB, set and removed", 4),
+            ("the claim is found by an index entry, set and removed", 2),
             ("the marker is larger than 1 KB, without and with the answer", 4),
             ("the top-up is in its customer's list", 1),
-            ("the top-up notes the PaymentIntent, also in its index entry", 3),
+            ("the top-up notes the PaymentIntent", 2),
             POINTS,
             ("the event's step is a record besides the entry", 3),
             ("the event's own marker", 2),

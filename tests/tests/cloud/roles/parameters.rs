@@ -108,6 +108,7 @@ fn failed_creation_leaves_no_retained_resource() {
         "LogKey",
         "MarkerKeysSecret",
         "PayoutBucket",
+        "Registry",
         "ReportBucket",
         "Table",
         "TableKey",
