@@ -82,7 +82,7 @@ class Stack:
         return merchant
 
     def credit(self, merchant, customer, paid):
-        """What the worker that seals the entry does; nothing works for this tenant."""
+        """What the worker that seals the entry does; no worker serves this tenant."""
         entry = {"uuid": {"S": f"{TENANT}#customer#{customer}"}, "type": {"S": f"TXN#{paid['transaction_id']}"}}
         stamp = {
             "TableName": "ecopay", "Key": entry, "UpdateExpression": "SET #_credited_at = :at, #_period = :period",
