@@ -215,7 +215,7 @@ def measured(source, text, template, values):
             shared = {text for text in used if "$ref" in text}
             yield "integrations of the API", name, len(shared) + sum("$ref" not in text for text in used)
         elif kind == "AWS::DynamoDB::Table":
-            yield "indexes of the table", name, len(of["GlobalSecondaryIndexes"])
+            yield "indexes of the table", name, len(of.get("GlobalSecondaryIndexes", []))
         elif kind == "AWS::SQS::Queue" and "QueueName" in of:
             yield "name of a queue", name, len(names.of(of["QueueName"]))
         elif kind == "AWS::StepFunctions::StateMachine":
