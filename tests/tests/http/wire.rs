@@ -24,7 +24,10 @@ async fn configure(client: &Client, vector: &Vector) {
     let own = state.into_iter().find(|item: &Item| item.get(attr::SK) == Some(&Value::s(CONFIG)));
     let tenant = format!("{}#tenant#root", vector.case.given.command.tenant);
     let none = Item::from([(attr::PK.to_owned(), Value::s(tenant)), (attr::SK.to_owned(), Value::s(CONFIG))]);
-    let item = to_sdk(own.unwrap_or(none));
+    let mut config = own.unwrap_or(none);
+    // Nothing is written for a tenant without a format.
+    let _ = config.entry("format".to_owned()).or_insert_with(|| Value::int(1));
+    let item = to_sdk(config);
     let _ = client.put_item().table_name(wire::TABLE).set_item(Some(item)).send().await.expect("the item is written");
 }
 
