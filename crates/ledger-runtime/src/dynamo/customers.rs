@@ -112,8 +112,12 @@ impl Dynamo {
     /// Requires that a tenant has this release's format, by its `CONFIG` as it was at most a minute ago. What is read does
     /// not need it: a stored response is replayed.
     async fn check_format(&self, tenant: &Tenant) -> Result<(), WriteError> {
-        drop(self.layout(tenant).await.map_err(not_written)?);
-        match self.layouts.formats.get(tenant, self.layouts.clock.now()) {
+        // By the format itself: a layout that is still cached does not show that the format is.
+        let now = self.layouts.clock.now();
+        if self.layouts.formats.get(tenant, now).is_none() {
+            drop(Box::pin(self.reread_layout(tenant)).await.map_err(not_written)?);
+        }
+        match self.layouts.formats.get(tenant, now) {
             Some((Some(error), _)) => Err(not_written(ReadError::Unreadable(error))),
             Some((None, _)) | None => Ok(()),
         }
