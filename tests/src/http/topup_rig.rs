@@ -171,6 +171,7 @@ impl Rig {
             let ledger = app.ledger().clone().with_marker_keys(Masked::new(text.to_owned()));
             app = App::new(ledger, app.config().clone()).with_psp(psp.clone(), stack.stripe());
         }
+        let app = app.with_files(Arc::new(stack.downloads().clone()));
         let router = gate::router((app.clone(), counting.clone()));
         Actor { app, clock, psp, tap, counting, router, host: Arc::clone(&self.host) }
     }

@@ -9,7 +9,7 @@ use ledger_tests::cloud::gate;
 use ledger_tests::declared_items::{Compared, check, compare_vectors};
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
-use ledger_tests::http::topup_rig::{Actor, Rig};
+use ledger_tests::http::world::World;
 use ledger_tests::share;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -114,8 +114,8 @@ fn kinds_are_those_of_the_keys() {
     assert!(differ.is_empty(), "in one of keys/kinds.rs and the pages:\n{}", lines(differ));
 }
 
-async fn run_every_worker(actor: &Actor, stage: &Stage) {
-    let (app, tenant) = (&actor.app, stage.world.slug());
+async fn run_every_worker(world: &World) {
+    let (app, tenant) = (&world.app, world.slug());
     let publisher = Publisher::new(app, Arc::new(EventTap::default()));
     let due = Due::everything(tenant.clone());
     let (outlets, settings) = (Outlets::default(), Settings::of(app));
@@ -128,15 +128,14 @@ async fn run_every_worker(actor: &Actor, stage: &Stage) {
 
 #[tokio::test]
 async fn stored_items_have_declared_attributes_alone() {
-    let rig = Rig::new().await;
-    let stage = rig.stage("items").await;
-    let actor = rig.actor().await;
+    let stage = Stage::new(World::alone("items").await).await;
+    let world = &stage.world;
     for endpoint in share::of_family(Endpoint::ALL.into_iter().filter(|endpoint| !endpoint.is_migrations())) {
         let call = endpoint.prepare(&stage).await.call;
-        let _ = actor.send(&call).await;
+        let _ = world.api.send(&call).await;
     }
     for _ in 0..3 {
-        run_every_worker(&actor, &stage).await;
+        run_every_worker(world).await;
     }
-    check(&stage.world.stored("items").await);
+    check(&world.stored("items").await);
 }
