@@ -159,7 +159,7 @@ fn value_of(json: &Json) -> Option<Value> {
     })
 }
 
-/// Checks that rows, as they are stored or with entries in the full form, have declared attributes alone.
+/// Checks that rows, as they are stored or with entries expanded, have declared attributes alone.
 ///
 /// # Panics
 /// With what no page declares.

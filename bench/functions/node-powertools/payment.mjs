@@ -130,7 +130,6 @@ export async function plan({ tenant, customer, key, request }) {
   const entry = {
     uuid: text(partition),
     type: text(`TXN#${transactionId}`),
-    v: number(2),
     op: text(OPERATION),
     ca: number(now),
     ...entryKey(key),

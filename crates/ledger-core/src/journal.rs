@@ -4,7 +4,7 @@ mod compact;
 mod credit;
 
 pub(crate) use compact::expand_under;
-pub use compact::{compact, expand, expanded};
+pub use compact::{StoredLine, expand, expanded};
 pub(crate) use credit::{
     CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH,
     CREDITED_BY_SEAL_AS_DEPOSIT, CREDITED_BY_SEAL_WITH_ROOM, OF_THE_ENTRY_ALONE, REFUND_ROOM, credited_by,

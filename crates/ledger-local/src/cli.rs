@@ -59,7 +59,7 @@ pub enum Command {
     Audit(AuditSub),
     /// Migrate a tenant from a legacy model to split records, phase by phase.
     Migrate(MigrateArgs),
-    /// Read items as the AWS CLI prints them from standard input, and print them with journal entries in the full form:
+    /// Read items as the AWS CLI prints them from standard input, and print them with journal entries expanded:
     /// aws dynamodb query ... | ledger-local expand.
     Expand,
     /// Print items of the table with the meaning of each attribute: show demo#payment#<id> PAYMENT.

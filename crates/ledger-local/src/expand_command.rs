@@ -1,5 +1,5 @@
-//! Prints journal entries of the AWS CLI in the full form: what `aws dynamodb query` and `get-item` answer, with each
-//! entry and reference in the compact form expanded.
+//! Prints journal entries of the AWS CLI in the expanded form: what `aws dynamodb query` and `get-item` answer, with each
+//! entry and reference expanded.
 
 use crate::item_json::{json_of, value};
 use ledger_core::dynamo::{Item, ItemError};
@@ -23,7 +23,7 @@ pub enum ExpandError {
     },
 }
 
-/// Returns the same JSON with each entry and reference in the full form. Everything else stays as it is.
+/// Returns the same JSON with each entry and reference expanded. Everything else stays as it is.
 ///
 /// # Errors
 /// [`ExpandError`] if the text is no JSON, or an entry or reference in it cannot be read.
@@ -78,7 +78,7 @@ mod tests {
 
     fn entry() -> Json {
         json!({
-            "uuid": {"S": format!("demo#customer#{ID}")}, "type": {"S": format!("TXN#{ID}")}, "v": {"N": "2"},
+            "uuid": {"S": format!("demo#customer#{ID}")}, "type": {"S": format!("TXN#{ID}")},
             "ca": {"N": "1795230000000"}, "op": {"S": "pay"}, "kt": {"S": "k-1"}, "memo": {"S": "tea"},
             "mi": {"B": "AZoAAAAAcACAAAAAAAAA4Q=="}, "po": {"S": "h-5 m+5"}, "odd": {"NULL": true},
         })
@@ -96,8 +96,8 @@ mod tests {
         assert_eq!(full["created_at"], json!({ "S": "2026-11-21T03:00:00.000Z" }));
         assert_eq!(full["postings"]["L"][1]["M"]["delta"], json!({ "N": "5" }));
         assert_eq!((&full["memo"], &full["odd"]), (&json!({ "S": "tea" }), &json!({ "NULL": true })));
-        assert!(full.get("v").is_none() && full.get("po").is_none());
-        // The full form stays as it is.
+        assert!(full.get("po").is_none());
+        // The expanded form stays as it is.
         let again: Json = serde_json::from_str(&expanded(&full.to_string()).unwrap()).unwrap();
         assert_eq!(again, *full);
     }

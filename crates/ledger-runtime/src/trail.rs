@@ -87,7 +87,7 @@ pub struct Seals {
 }
 
 impl App {
-    /// The records of a resource, ordered by time: journal entries in the full form, and trail records.
+    /// The records of a resource, ordered by time: journal entries expanded, and trail records.
     ///
     /// # Errors
     /// 404 if the resource does not exist, 400 if its account has 10,000 entries or more in the resource's time span,

@@ -1,21 +1,21 @@
-//! Expands entries and references that are stored in the compact form, by the page that describes it
+//! Expands stored entries and references, by the page that describes their form
 //! (`docs/architecture/entries.md`) and without the ledger's code, so that an error there is not repeated here.
 
 use super::rows::{opt_text, s};
 use ledger_core::dynamo::{Item, Value};
 use uuid::Uuid;
 
-/// The full form of a stored row. A row in the full form, or of another kind, is returned as it is.
+/// The expanded form of a stored row. A row that is expanded, or of another kind, is returned as it is.
 ///
 /// # Errors
 /// What is wrong with the row.
 pub fn full(pk: &str, sk: &str, row: &Item) -> Result<Item, String> {
     let Some(id) = sk.strip_prefix("TXN#").or_else(|| sk.strip_prefix("TXNREF#")) else { return Ok(row.clone()) };
-    let Some(form) = row.get("v") else { return Ok(row.clone()) };
-    let wrong = |name: &str| format!("{pk} {sk}: `{name}` is not valid in the compact form");
-    if *form != Value::N("2".to_owned()) {
-        return Err(wrong("v"));
+    // Every expanded row has its id, and no stored one has it beside its key.
+    if row.contains_key("transaction_id") {
+        return Ok(row.clone());
     }
+    let wrong = |name: &str| format!("{pk} {sk}: `{name}` is not valid in the stored form");
     let (kind, owner) = pk.split_once('#').and_then(|(_, rest)| rest.split_once('#')).ok_or_else(|| wrong("uuid"))?;
     let id_of = |name: &str| match row.get(name) {
         None => Ok(None),
@@ -56,7 +56,7 @@ pub fn full(pk: &str, sk: &str, row: &Item) -> Result<Item, String> {
             Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
         };
         let (name, value) = match name.as_str() {
-            "v" | "oa" => continue,
+            "oa" => continue,
             "ca" => ("created_at", instant(value).map(Value::S)),
             "op" => ("operation", text.map(s)),
             "ps" => ("payment_status", text.map(s)),
@@ -96,8 +96,11 @@ pub fn full(pk: &str, sk: &str, row: &Item) -> Result<Item, String> {
             return Err(format!("{pk} {sk} has `{name}` twice"));
         }
     }
-    let principal = full.entry("principal".to_owned()).or_insert_with(|| s(&home)).clone();
-    full.entry("actor".to_owned()).or_insert(principal);
+    // A row of the legacy model says neither.
+    if !full.contains_key("legacy") {
+        let principal = full.entry("principal".to_owned()).or_insert_with(|| s(&home)).clone();
+        full.entry("actor".to_owned()).or_insert(principal);
+    }
     Ok(full)
 }
 

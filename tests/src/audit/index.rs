@@ -29,7 +29,7 @@ pub struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// Indexes a tenant's rows, which are in the order of their keys, with entries and references in the full form.
+    /// Indexes a tenant's rows, which are in the order of their keys, with entries and references expanded.
     ///
     /// # Panics
     /// When the rows are in another order.

@@ -15,13 +15,13 @@ use std::fmt;
 pub struct Books {
     /// The tenant.
     pub tenant: String,
-    /// The rows. Entries and references are in the full form.
+    /// The rows. Entries and references are expanded.
     pub rows: BTreeMap<PrimaryKey, Item>,
     /// Those in the compact form, as they are stored.
     compact: BTreeMap<PrimaryKey, Item>,
 }
 
-/// The rows with entries and references in the full form. A row that cannot be expanded is as it is, and cannot be read.
+/// The rows with entries and references expanded. A row that cannot be expanded is as it is, and cannot be read.
 #[must_use]
 pub fn full_rows(stored: BTreeMap<PrimaryKey, Item>) -> BTreeMap<PrimaryKey, Item> {
     let expanded = |((pk, sk), row): (PrimaryKey, Item)| {
@@ -35,7 +35,8 @@ impl Books {
     /// The books of rows as they are stored.
     #[must_use]
     pub fn of(tenant: &str, stored: BTreeMap<PrimaryKey, Item>) -> Self {
-        let compact = stored.iter().filter(|((_, sk), row)| sk.starts_with("TXN") && row.contains_key("v"));
+        let compact =
+            stored.iter().filter(|((_, sk), row)| sk.starts_with("TXN") && !row.contains_key("transaction_id"));
         let compact = compact.map(|(key, row)| (key.clone(), row.clone())).collect();
         Self { tenant: tenant.to_owned(), rows: full_rows(stored), compact }
     }

@@ -159,12 +159,12 @@ impl World {
         let id = TransactionId::of_step(Uuid::parse_str(&customer.id).expect("an id"), name, at);
         let kept = legacy.iter().filter(|(name, _)| *name == "amount");
         let kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let changes = Item::from([("ECOPAY".to_owned(), legacy["amount"].clone())]);
+        let dynamo::Value::N(amount) = &legacy["amount"] else { panic!("an amount that is a number") };
+        let sign = if amount.starts_with('-') { "" } else { "+" };
         let mut attributes = vec![
-            ("transaction_id", s(id)),
-            ("operation", s(operation)),
-            ("created_at", s(at)),
-            ("changes", dynamo::Value::M(changes)),
+            ("op", s(operation)),
+            ("ca", dynamo::Value::int(at.millis())),
+            ("ch", s(format!("{sign}{amount}"))),
             ("legacy_sk", s(name)),
             ("legacy", dynamo::Value::M(kept)),
         ];

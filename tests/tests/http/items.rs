@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 const BUDGET: &str = "The budget of an asset";
 const NO_BUDGET: &str = "no asset of a vector has a budget";
-/// An entry's value that does not fit the short form keeps its name and its form.
-const FULL_FORM: &str = "a value that does not fit the short form: properties of `journal::compact` have them";
+/// An entry's value that does not fit the compact form keeps its name.
+const EXPANDED: &str = "a value that does not fit the compact form: properties of `journal::compact` have them";
 const NO_VECTOR: &str = "no vector has such an item; tests of the running stack have";
 const LEFT_OUT: &str = "vectors leave it out";
 const LEGACY: &str = "the migration moves whatever a balance has; no vector has it in the legacy model";
@@ -43,10 +43,10 @@ const NOT_IN_VECTORS: [(&str, &[&str], &str); 21] = [
             "co2_version",
             "terms_version",
         ],
-        FULL_FORM,
+        EXPANDED,
     ),
     ("A journal entry", &["taken_from"], NO_VECTOR),
-    ("A reference to an entry", &["home", "changes", "legacy_sk"], FULL_FORM),
+    ("A reference to an entry", &["home", "changes", "legacy_sk"], EXPANDED),
     ("A reference to an entry", &["legacy"], NO_VECTOR),
     ("A step to the outside", &["refund_id", "settlement_id", "task"], LEFT_OUT),
     ("A balance of a merchant", &["corrections", "corrected_at"], NO_VECTOR),

@@ -109,7 +109,6 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
     entry = {
         "uuid": {"S": partition},
         "type": {"S": f"TXN#{transaction_id}"},
-        "v": {"N": "2"},
         "op": {"S": OPERATION},
         "ca": {"N": str(now)},
         **entry_key(key),

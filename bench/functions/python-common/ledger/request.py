@@ -11,7 +11,7 @@ PAYMENTS_PATH = "/v1/me/payments"
 BALANCES_PATH = "/v1/me/balances"
 MEMO_CHARS_MAX = 140
 # The version of the canonical JSON, which is a part of it.
-ENCODING_VERSION = "2"
+ENCODING_VERSION = "1"
 FIELDS = {"merchant_id", "amount", "asset", "points", "regional", "memo"}
 
 AMOUNT = re.compile(r"(0|[1-9][0-9]{0,14})(\.[0-9]+)?", re.ASCII)

@@ -1,24 +1,22 @@
-//! The stored form of an entry and of a reference to one, which is compact, and the full form, which has every attribute by
-//! its name. Builders make the full form, and readers take it.
+//! The stored form of an entry and of a reference to one, and the expanded form, which readers take: every attribute by its
+//! name.
 //!
-//! The compact form leaves out what follows from the key or from another attribute, keeps ids as bytes, and has short
-//! names. [`expanded`] makes the full form of it. Only what covers an item as it is stored, such as a seal, reads the stored
-//! form itself. A reference to a row of a legacy model is stored in full: it has no principal.
+//! The stored form leaves out what follows from the key or from another attribute, keeps ids as bytes, and has short
+//! names. Builders write it directly, as a [`StoredLine`]; [`expanded`] makes the expanded form of it. Only what covers an item as
+//! it is stored, such as a seal, reads the stored form itself.
 
-use crate::account::{Account, Bucket};
+use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::parse_uuid;
 use crate::keys::{Key, attr, sk};
+use crate::money::{Asset, Delta};
 use crate::terms_version::TermsVersion;
 use crate::time::Timestamp;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-/// The attribute that marks the compact form.
-const FORM: &str = "v";
-/// Its value. The full form has no such attribute.
-const COMPACT: &str = "2";
 /// The attribute with the accounts of postings that are neither the home nor the merchant.
 const OTHER_ACCOUNTS: &str = "oa";
 
@@ -28,6 +26,10 @@ const PRINCIPAL: &str = "principal";
 const ACTOR: &str = "actor";
 const HOME: &str = "home";
 const MERCHANT: &str = "merchant_id";
+const POSTINGS: &str = "postings";
+const CHANGES: &str = "changes";
+/// The attribute of a reference to a row of a legacy model with the row. Such a reference has no principal and no actor.
+const LEGACY: &str = "legacy";
 
 /// The bytes of a party: the letter of its kind, and its id.
 const PARTY_BYTES: usize = 17;
@@ -55,8 +57,8 @@ enum Kept {
     Changes,
 }
 
-/// The attributes that have another name in the compact form: full, compact, and how the value is kept. The first row
-/// that a value fits is used. A value that fits none is kept under its full name, as it is. Rows are only added.
+/// The attributes that have another name in the stored form: expanded, stored, and how the value is kept. The first row
+/// that a value fits is used. A value that fits none is kept under its expanded name, as it is. Rows are only added.
 const ATTRIBUTES: [(&str, &str, Kept); 23] = [
     (attr::CREATED_AT, "ca", Kept::Instant),
     (OPERATION, "op", Kept::Text),
@@ -64,9 +66,9 @@ const ATTRIBUTES: [(&str, &str, Kept); 23] = [
     (ACTOR, "ac", Kept::Party),
     ("idempotency_key", "ik", Kept::IdThenText),
     ("idempotency_key", "kt", Kept::Text),
-    ("postings", "po", Kept::Postings),
+    (POSTINGS, "po", Kept::Postings),
     (HOME, "ho", Kept::Party),
-    ("changes", "ch", Kept::Changes),
+    (CHANGES, "ch", Kept::Changes),
     (MERCHANT, "mi", Kept::Id),
     ("payment_id", "pi", Kept::Id),
     ("payment_status", "ps", Kept::Text),
@@ -99,45 +101,36 @@ const KINDS: [(&str, u8); 6] = [
     ("merchant_staff", b'e'),
 ];
 
-/// The assets, with what stands for them after a number. A regional currency's key follows.
-const ASSETS: [(&str, &str); 4] = [("ECOPAY", ""), ("POINT", "P"), ("JCREDIT", "J"), ("REGIONAL#", "R#")];
-
-/// Returns the full form of a stored entry or reference. The full form is returned as it is.
+/// Returns the expanded form of a stored entry or reference. An expanded one, or a row of a legacy history, is returned as it is.
 ///
 /// # Errors
-/// [`ItemError`] if the item has another form, or an attribute that is not valid in the compact form.
+/// [`ItemError`] if an attribute is not valid in the stored form.
 pub fn expanded(item: Item) -> Result<Item, ItemError> {
     Ok(match expand(&item)? {
         Cow::Borrowed(_) => item,
-        Cow::Owned(full) => full,
+        Cow::Owned(expanded) => expanded,
     })
 }
 
-/// Returns the full form of a stored entry or reference, as [`expanded`].
+/// Returns the expanded form of a stored entry or reference, as [`expanded`].
 ///
 /// # Errors
-/// [`ItemError`] if the item has another form, or an attribute that is not valid in the compact form.
+/// [`ItemError`] if an attribute is not valid in the stored form.
 pub fn expand(item: &Item) -> Result<Cow<'_, Item>, ItemError> {
-    if !item.contains_key(FORM) {
+    // Every expanded item has its id, and no stored one has it beside its key.
+    if item.contains_key(TRANSACTION) {
         return Ok(Cow::Borrowed(item));
     }
-    full(item.text(attr::PK)?, item.text(attr::SK)?, item).map(Cow::Owned)
+    let (pk, sk) = (item.text(attr::PK)?, item.text(attr::SK)?);
+    if sk.starts_with(sk::HISTORY) { Ok(Cow::Borrowed(item)) } else { full(pk, sk, item).map(Cow::Owned) }
 }
 
-/// Returns the full form of an entry or reference that is written under `key`, whose attributes are not in the item.
+/// Returns the expanded form of an entry or reference that is written under `key`, whose attributes are not in the item.
 ///
 /// # Errors
-/// [`ItemError`] if the item has another form, or an attribute that is not valid in the compact form.
-pub(crate) fn expand_under<'a>(key: &Key, item: &'a Item) -> Result<Cow<'a, Item>, ItemError> {
-    if item.contains_key(FORM) { full(key.pk(), key.sk(), item).map(Cow::Owned) } else { Ok(Cow::Borrowed(item)) }
-}
-
-/// Returns the stored form of an entry or reference that is to be written under `key`; `None` if it cannot say exactly the
-/// same.
-#[must_use]
-pub fn compact(key: &Key, full: &Item) -> Option<Item> {
-    // INVARIANT: what is stored can always be expanded to exactly what the builder made.
-    compact_form(key, full).filter(|compact| expand_under(key, compact).is_ok_and(|said| *said == *full))
+/// [`ItemError`] if an attribute is not valid in the stored form.
+pub(crate) fn expand_under(key: &Key, item: &Item) -> Result<Item, ItemError> {
+    full(key.pk(), key.sk(), item)
 }
 
 /// What the key and other attributes say of an item.
@@ -163,45 +156,74 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The compact form; `None` if the item lacks an attribute that the form implies, or has one of the form's own.
-fn compact_form(key: &Key, full: &Item) -> Option<Item> {
-    let home = full.opt_string(HOME).ok()?;
-    let mut context = Context::of(key.pk(), key.sk(), home).ok()?;
-    if full.text(TRANSACTION) != Ok(context.id) {
-        return None;
-    }
-    let (principal, actor) = (full.text(PRINCIPAL).ok()?, full.text(ACTOR).ok()?);
-    let is_own =
-        |name: &str| name == FORM || name == OTHER_ACCOUNTS || ATTRIBUTES.iter().any(|(_, own, _)| *own == name);
-    if full.keys().any(|name| is_own(name)) {
-        return None;
-    }
-    context.merchant = full.opt_text(MERCHANT).ok()?.map(|id| format!("merchant:{id}"));
-    let mut compact = Item::from([(FORM.to_owned(), Value::N(COMPACT.to_owned()))]);
-    let mut others = Vec::new();
-    for (name, value) in full {
-        let is_implied = name == TRANSACTION
-            || (name == PRINCIPAL && principal == context.home)
-            || (name == ACTOR && actor == principal);
-        if is_implied {
-            continue;
-        }
-        let mut rows = ATTRIBUTES.iter().filter(|(full, ..)| full == name);
-        let kept = rows.find_map(|(_, short, kept)| Some((*short, packed(*kept, value, &context, &mut others)?)));
-        let (name, value) = kept.unwrap_or_else(|| (name, value.clone()));
-        compact.insert(name.to_owned(), value);
-    }
-    if !others.is_empty() {
-        compact.insert(OTHER_ACCOUNTS.to_owned(), Value::B(others));
-    }
-    Some(compact)
+/// An entry or a reference in the stored form, as it is written.
+pub struct StoredLine<'a> {
+    context: Context<'a>,
+    item: Item,
 }
 
-/// The full form of an item in the compact form. An error names the attribute as it is stored.
-fn full(pk: &str, sk: &str, item: &Item) -> Result<Item, ItemError> {
-    if item.number(FORM)? != COMPACT {
-        return Err(ItemError::invalid(FORM));
+impl<'a> StoredLine<'a> {
+    /// The line that is written under `key` with these attributes, which have their expanded names, but without postings and
+    /// changes. `None` if one is missing that the stored form implies, or if one has a name of the stored form's own.
+    #[must_use]
+    pub fn under(key: &'a Key, mut attributes: Item) -> Option<Self> {
+        let mut context = Context::of(key.pk(), key.sk(), attributes.opt_string(HOME).ok()?).ok()?;
+        context.merchant = attributes.opt_text(MERCHANT).ok()?.map(|id| format!("merchant:{id}"));
+        if attributes.remove(TRANSACTION)? != Value::s(context.id) {
+            return None;
+        }
+        if attributes.contains_key(LEGACY) {
+            if attributes.contains_key(PRINCIPAL) || attributes.contains_key(ACTOR) {
+                return None;
+            }
+        } else {
+            let (principal, actor) = (attributes.string(PRINCIPAL).ok()?, attributes.string(ACTOR).ok()?);
+            if actor == principal {
+                attributes.remove(ACTOR);
+            }
+            if principal == context.home {
+                attributes.remove(PRINCIPAL);
+            }
+        }
+        let mut item = Item::new();
+        for (name, value) in attributes {
+            let is_own = |own: &str| own == name || [POSTINGS, CHANGES].contains(&name.as_str());
+            if is_own(OTHER_ACCOUNTS) || ATTRIBUTES.iter().any(|(_, own, _)| is_own(own)) {
+                return None;
+            }
+            let mut rows = ATTRIBUTES.iter().filter(|(full, ..)| *full == name);
+            match rows.find_map(|(_, own, kept)| Some((*own, packed(*kept, &value, &context)?))) {
+                Some((own, value)) => item.insert(own.to_owned(), value),
+                None => item.insert(name, value),
+            };
+        }
+        Some(Self { context, item })
     }
+
+    /// The item of an entry with these postings.
+    #[must_use]
+    pub fn with_postings(mut self, postings: &[Posting]) -> Item {
+        let mut others = Vec::new();
+        let texts: Vec<String> = postings.iter().map(|of| posting_text(of, &self.context, &mut others)).collect();
+        self.item.insert("po".to_owned(), Value::S(texts.join(" ")));
+        if !others.is_empty() {
+            self.item.insert(OTHER_ACCOUNTS.to_owned(), Value::B(others.concat()));
+        }
+        self.item
+    }
+
+    /// The item of a reference with these changes of its party, one for each asset.
+    #[must_use]
+    pub fn with_changes(mut self, changes: &[Delta]) -> Item {
+        let texts: BTreeMap<String, String> =
+            changes.iter().map(|delta| (delta.asset().to_string(), change_text(delta))).collect();
+        self.item.insert("ch".to_owned(), Value::S(texts.into_values().collect::<Vec<_>>().join(" ")));
+        self.item
+    }
+}
+
+/// The expanded form of a stored item. An error names the attribute as it is stored.
+fn full(pk: &str, sk: &str, item: &Item) -> Result<Item, ItemError> {
     let mut context = Context::of(pk, sk, None)?;
     let others = item.opt_parsed_bytes(OTHER_ACCOUNTS, others_of)?.unwrap_or_default();
     // Other attributes refer to these two.
@@ -210,7 +232,7 @@ fn full(pk: &str, sk: &str, item: &Item) -> Result<Item, ItemError> {
         context.home = home;
     }
     let mut full = Item::from([(TRANSACTION.to_owned(), Value::s(context.id))]);
-    for (name, value) in item.iter().filter(|(name, _)| *name != FORM && *name != OTHER_ACCOUNTS) {
+    for (name, value) in item.iter().filter(|(name, _)| *name != OTHER_ACCOUNTS) {
         let (full_name, value) = match ATTRIBUTES.iter().find(|(_, short, _)| short == name) {
             Some((full_name, _, kept)) => (*full_name, unpacked(item, (name, *kept), &context, &others)?),
             None => (name.as_str(), value.clone()),
@@ -220,13 +242,15 @@ fn full(pk: &str, sk: &str, item: &Item) -> Result<Item, ItemError> {
             return Err(ItemError::invalid(name));
         }
     }
-    let principal = full.entry(PRINCIPAL.to_owned()).or_insert_with(|| Value::S(context.home)).clone();
-    full.entry(ACTOR.to_owned()).or_insert(principal);
+    if !full.contains_key(LEGACY) {
+        let principal = full.entry(PRINCIPAL.to_owned()).or_insert_with(|| Value::S(context.home)).clone();
+        full.entry(ACTOR.to_owned()).or_insert(principal);
+    }
     Ok(full)
 }
 
-/// The value that the compact form keeps; `None` if it does not fit.
-fn packed(kept: Kept, value: &Value, context: &Context<'_>, others: &mut Vec<u8>) -> Option<Value> {
+/// The value that the stored form keeps; `None` if it does not fit.
+fn packed(kept: Kept, value: &Value, context: &Context<'_>) -> Option<Value> {
     match (kept, value) {
         (Kept::Text, Value::S(_)) | (Kept::Number, Value::N(_)) => Some(value.clone()),
         (Kept::Id, Value::S(text)) if text == context.owner => Some(Value::B(vec![OF_KEY])),
@@ -244,32 +268,16 @@ fn packed(kept: Kept, value: &Value, context: &Context<'_>, others: &mut Vec<u8>
             let instant = Timestamp::parse(text).ok()?;
             (instant.rfc3339() == *text).then(|| Value::int(instant.millis()))
         }
-        (Kept::Postings, Value::L(postings)) => {
-            let mut accounts = Vec::new();
-            let texts = postings.iter().map(|posting| posting_text(posting, context, &mut accounts));
-            let text = texts.collect::<Option<Vec<String>>>()?.join(" ");
-            others.extend(accounts.iter().flatten());
-            Some(Value::S(text))
-        }
-        (Kept::Changes, Value::M(changes)) => {
-            let texts = changes.iter().map(|(asset, number)| change_text(asset, number));
-            Some(Value::S(texts.collect::<Option<Vec<String>>>()?.join(" ")))
-        }
-        (
-            Kept::Text
-            | Kept::Number
-            | Kept::Id
-            | Kept::IdThenText
-            | Kept::Party
-            | Kept::Instant
-            | Kept::Postings
-            | Kept::Changes,
+        // A line is given these by their types.
+        (Kept::Postings | Kept::Changes, _)
+        | (
+            Kept::Text | Kept::Number | Kept::Id | Kept::IdThenText | Kept::Party | Kept::Instant,
             Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_),
         ) => None,
     }
 }
 
-/// The text of an attribute of the full form; `None` if it is absent.
+/// The text of an attribute of the expanded form; `None` if it is absent.
 fn text_of(item: &Item, name: &str, context: &Context<'_>, others: &[String]) -> Result<Option<String>, ItemError> {
     let row = ATTRIBUTES.iter().find(|(full, short, _)| *full == name && item.contains_key(*short));
     let Some((_, short, kept)) = row else { return item.opt_string(name) };
@@ -277,7 +285,7 @@ fn text_of(item: &Item, name: &str, context: &Context<'_>, others: &[String]) ->
     full.string(name).map(Some)
 }
 
-/// The value of the full form, of an attribute of the compact form.
+/// The value of the expanded form, of an attribute of the stored form.
 fn unpacked(
     item: &Item,
     (name, kept): (&str, Kept),
@@ -337,14 +345,13 @@ fn others_of(bytes: &[u8]) -> Option<Vec<String>> {
 
 /// A posting as text: its account, its signed number, and its asset, for example `h-1740`, `m+500P` and
 /// `points_issued-17P`.
-fn posting_text(posting: &Value, context: &Context<'_>, others: &mut Vec<[u8; PARTY_BYTES]>) -> Option<String> {
-    let Value::M(posting) = posting else { return None };
-    let account = posting.text("account").ok()?;
-    let mut text = if *account == context.home {
+fn posting_text(posting: &Posting, context: &Context<'_>, others: &mut Vec<[u8; PARTY_BYTES]>) -> String {
+    let account = posting.account.to_string();
+    let mut text = if account == context.home {
         "h".to_owned()
-    } else if Some(account) == context.merchant.as_deref() {
+    } else if Some(&account) == context.merchant.as_ref() {
         "m".to_owned()
-    } else if let Some(party) = party(account) {
+    } else if let Some(party) = party(&account) {
         let number = others.iter().position(|other| *other == party).unwrap_or_else(|| {
             others.push(party);
             others.len().saturating_sub(1)
@@ -352,14 +359,14 @@ fn posting_text(posting: &Value, context: &Context<'_>, others: &mut Vec<[u8; PA
         number.saturating_add(1).to_string()
     } else {
         // A tenant's own account.
-        Account::parse(account).ok()?.to_string()
+        account
     };
-    let is_held = posting.opt_text("bucket").ok()? == Some(Bucket::Held.name());
-    if is_held {
-        text.push(HELD);
+    match posting.bucket {
+        Bucket::Available => {}
+        Bucket::Held => text.push(HELD),
     }
-    text.push_str(&change_text(posting.text("asset").ok()?, posting.get("delta")?)?);
-    Some(text)
+    text.push_str(&change_text(&posting.delta));
+    text
 }
 
 fn posting_of(text: &str, context: &Context<'_>, others: &[String]) -> Option<Value> {
@@ -387,21 +394,27 @@ fn posting_of(text: &str, context: &Context<'_>, others: &[String]) -> Option<Va
 }
 
 /// A change of an asset as text: a sign, a number, and what stands for the asset.
-fn change_text(asset: &str, number: &Value) -> Option<String> {
-    let Value::N(number) = number else { return None };
+fn change_text(delta: &Delta) -> String {
+    let number = delta.text();
     let sign = if number.starts_with('-') { "" } else { "+" };
-    let (name, letter) = ASSETS.iter().find(|(name, _)| asset.starts_with(name))?;
-    Some(format!("{sign}{number}{letter}{}", asset.strip_prefix(name)?))
+    let asset = match delta.asset() {
+        Asset::Ecopay => String::new(),
+        Asset::Point => "P".to_owned(),
+        Asset::Jcredit => "J".to_owned(),
+        Asset::Regional(key) => format!("R#{}", key.as_str()),
+    };
+    format!("{sign}{number}{asset}")
 }
 
 fn change_of(text: &str) -> Option<(String, Value)> {
     let (number, asset) = text.split_at_checked(text.find(|c: char| c.is_ascii_uppercase()).unwrap_or(text.len()))?;
-    let named = ASSETS.iter().filter(|(_, letter)| !letter.is_empty()).find_map(|(name, letter)| {
-        let key = asset.strip_prefix(letter)?;
-        Some(format!("{name}{key}"))
-    });
-    let asset = if asset.is_empty() { "ECOPAY".to_owned() } else { named? };
-    Some((asset, Value::N(number.strip_prefix('+').unwrap_or(number).to_owned())))
+    let asset = match asset {
+        "" => Asset::Ecopay,
+        "P" => Asset::Point,
+        "J" => Asset::Jcredit,
+        regional => Asset::parse(&format!("REGIONAL#{}", regional.strip_prefix("R#")?)).ok()?,
+    };
+    Some((asset.to_string(), Value::N(number.strip_prefix('+').unwrap_or(number).to_owned())))
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ use super::snapshot::Change;
 use crate::account::Account;
 use crate::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use crate::ids::TransactionId;
-use crate::journal::CREDITED_BY;
-use crate::journal::{HistoryLine, expand_under};
+use crate::journal::{CREDITED_BY, HistoryLine, StoredLine, expand_under};
 use crate::keys::{Key, attr, sk};
 use crate::memo;
 use crate::money::{Asset, Delta};
@@ -46,7 +45,7 @@ fn written(key: &Key, entry: &Item) -> Option<TransactItem> {
     let line = HistoryLine::read(&entry, Some(party)).ok()?;
     let millis = line.created_at.millis();
     let name = format!("{}{millis}#{}#{}", sk::HISTORY, line.operation, line.id);
-    let mut legacy: Item = entry.into_owned();
+    let mut legacy = entry;
     for ours in [attr::DUE_PK, attr::DUE_SK, CREDITED_BY, "postings", "principal", "actor", "idempotency_key", "home"] {
         legacy.remove(ours);
     }
@@ -72,12 +71,9 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
     let id = TransactionId::of_step(customer.uuid(), legacy_sk, at);
     let reference = key.partition().entry_reference(id);
     let mut made = Item::from([
-        (attr::PK.to_owned(), Value::s(reference.pk())),
-        (attr::SK.to_owned(), Value::s(reference.sk())),
         ("transaction_id".to_owned(), Value::s(id)),
         ("operation".to_owned(), Value::s(operation)),
         (attr::CREATED_AT.to_owned(), Value::s(at)),
-        ("changes".to_owned(), changes(&moved(item))),
         (LEGACY_SK.to_owned(), Value::s(legacy_sk)),
     ]);
     made.extend(legacy_text(item, "memo").map(memo::of_legacy));
@@ -91,6 +87,9 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
     let is_memo = |name: &str| name == "memo" && legacy_text(item, name).is_some();
     let rest = item.iter().filter(|(name, _)| !ours.contains(&name.as_str()) && !is_memo(name));
     made.insert("legacy".to_owned(), Value::M(rest.map(|(name, value)| (name.clone(), value.clone())).collect()));
+    let mut made = StoredLine::under(&reference, made)?.with_changes(&moved(item));
+    made.insert(attr::PK.to_owned(), Value::s(reference.pk()));
+    made.insert(attr::SK.to_owned(), Value::s(reference.sk()));
     Some((reference, made))
 }
 

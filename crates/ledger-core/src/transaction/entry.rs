@@ -1,11 +1,11 @@
 //! Journal entries: all postings of a transaction, and references for the other parties' histories.
 
 use super::{BuildError, EntryTerms, Role, TransactItem};
-use crate::account::{Account, Bucket, Posting};
+use crate::account::{Account, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, Principal, Tenant, TransactionId};
-use crate::journal::{CREDITED_BY, OF_THE_ENTRY_ALONE, compact, credited_by};
+use crate::journal::{CREDITED_BY, OF_THE_ENTRY_ALONE, StoredLine, credited_by};
 use crate::keys::{self, DueKeys, Key, Partition, attr};
 use crate::memo::{self, Memo};
 use crate::money::Delta;
@@ -83,22 +83,23 @@ impl Entry {
         }
         let mut entry = self.common(from);
         entry.extend(self.details.clone());
-        entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
         let shard = keys::shard_of(self.id.uuid(), self.terms.due_shards);
         let credits = self.credits_when_sealed(from.operation);
         if credits.is_some() {
             entry.insert(CREDITED_BY.to_owned(), Value::s(credited_by(&self.details)));
         }
         entry.extend(DueKeys::entry((&from.tenant, shard), self.id, credits).attributes());
-        let mut items = vec![put(Role::Journal, home.entry(self.id), entry)?];
+        let key = home.entry(self.id);
+        let entry = line(Role::Journal, &key, entry)?.with_postings(&self.postings);
+        let mut items = vec![put(Role::Journal, key, entry)];
         for reference in &self.references {
             let mut item = self.common(from);
             let shared = |name: &str| !OF_THE_ENTRY_ALONE.contains(&name);
             item.extend(self.details.clone().into_iter().filter(|(name, _)| shared(name)));
             item.insert("home".to_owned(), Value::s(self.home));
-            item.insert("changes".to_owned(), changes(&reference.changes));
             let key = reference.partition.entry_reference(self.id);
-            items.push(put(Role::JournalReference, key, item)?);
+            let item = line(Role::JournalReference, &key, item)?.with_changes(&reference.changes);
+            items.push(put(Role::JournalReference, key, item));
         }
         Ok(items)
     }
@@ -128,26 +129,14 @@ impl Entry {
     }
 }
 
-/// Puts an entry, or a reference to one, in the stored form.
-fn put(role: Role, key: Key, full: Item) -> Result<TransactItem, BuildError> {
-    let item = compact(&key, &full).ok_or(BuildError::EntryForm(role))?;
-    // An entry with this id means that the id was generated twice: a fault of the ledger.
-    Ok(TransactItem::put_new(role, key, item, Failure::AlreadyExists))
+fn line(role: Role, key: &Key, attributes: Item) -> Result<StoredLine<'_>, BuildError> {
+    StoredLine::under(key, attributes).ok_or(BuildError::EntryForm(role))
 }
 
-fn posting(posting: &Posting) -> Value {
-    let mut item = Item::from([
-        ("account".to_owned(), Value::s(posting.account)),
-        ("asset".to_owned(), Value::s(posting.delta.asset())),
-        ("delta".to_owned(), Value::N(posting.delta.text())),
-    ]);
-    match posting.bucket {
-        Bucket::Available => {}
-        Bucket::Held => {
-            item.insert("bucket".to_owned(), Value::s(posting.bucket.name()));
-        }
-    }
-    Value::M(item)
+/// Puts an entry, or a reference to one.
+fn put(role: Role, key: Key, item: Item) -> TransactItem {
+    // An entry with this id means that the id was generated twice: a fault of the ledger.
+    TransactItem::put_new(role, key, item, Failure::AlreadyExists)
 }
 
 /// A map of signed changes by asset.

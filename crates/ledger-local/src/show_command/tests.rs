@@ -28,7 +28,6 @@ fn entry() -> Stored {
         &format!("demo#customer#{ID}"),
         &format!("TXN#{ID}"),
         &[
-            ("v", number("2")),
             ("ca", number("1795230000000")),
             ("op", text("pay")),
             ("kt", text("k-1")),
@@ -47,7 +46,7 @@ fn profile() -> Stored {
 }
 
 #[test]
-fn entry_is_shown_in_the_full_form_with_meanings() {
+fn entry_is_shown_expanded_with_meanings() {
     let shown = shown(&entry(), false);
     for line in [
         format!("A journal entry: tenant demo, customer {ID}, entry {ID}"),

@@ -92,5 +92,9 @@ pub const RULES: &[Rule] = &[
             "row removed: *tenant JOB *",
         ],
     },
+    Rule {
+        name: "an entry has one form, which says nothing of itself",
+        lines: &["Put * TXN without attribute v N", "Put * TXNREF without attribute v N"],
+    },
     Rule { name: "CONFIG says which format the tenant has", lines: &["Put tenant CONFIG with attribute format N"] },
 ];

@@ -146,7 +146,7 @@ impl StoredItem<'_> {
         }
     }
 
-    /// The observations about the full form of an entry or reference.
+    /// The observations about the expanded form of an entry or reference.
     fn expanded(&self, observe: impl FnOnce(&StoredItem<'_>) -> Observations) -> Observations {
         let item = expand(self.item)?;
         observe(&StoredItem { item: &item, ..self.clone() })

@@ -1,6 +1,7 @@
 //! Single items: each gives a fact or a break, or is of a kind that is listed as holding no value.
 
 use super::*;
+use crate::keys::ITEM_FORMS;
 use proptest::prelude::*;
 
 fn item(partition: &str, sk: &str, more: &[(&str, Value)]) -> Item {
@@ -301,6 +302,29 @@ fn item_of_a_later_form_is_newer_and_no_break() {
     assert_eq!(newer.name, UNKNOWN_KIND);
     let [Observation::Break(finding)] = &observed(&of(Value::int(0)))[..] else { panic!("no break") };
     assert_eq!(finding.kind, BreakKind::UnreadableItem);
+}
+
+#[test]
+fn item_of_a_later_form_is_named_in_each_kind() {
+    let named = |form: &str| {
+        let mut text = form.to_owned();
+        while let Some((before, (name, after))) = text.split_once('<').and_then(|(b, r)| Some((b, r.split_once('>')?)))
+        {
+            let part = match name {
+                "day" | "date" => "2026-11-21",
+                "asset" => "ECOPAY",
+                "number" | "shard" | "version" | "batch" | "window" => "1",
+                _ => ID,
+            };
+            text = format!("{before}{part}{after}");
+        }
+        text
+    };
+    for form in &ITEM_FORMS {
+        let found = observed(&item(&named(form.partition), &named(form.sort_key), &[("f", Value::int(2))]));
+        let [Observation::Newer(newer)] = &found[..] else { panic!("{form:?}: {found:?}") };
+        assert_eq!(newer.name, form.name);
+    }
 }
 
 proptest! {
