@@ -183,7 +183,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
     let n = |number: &str| json!({ "N": number });
     let stale = "rejected stale_plan";
     Some(match (names::role(role), clause) {
-        ("marker", FREE) if matches!(does, "topup_event" | "told") => vec![(Old::Written, "marker_stands")],
+        ("marker", FREE) if matches!(does, "topup_event" | "reported") => vec![(Old::Written, "marker_stands")],
         ("marker", FREE) if matches!(does, "topup_claim" | "topup_refund" | "claimed") => {
             vec![(Old::Written, "in_flight"), (Old::WrittenBut("fp", s(&"0".repeat(64))), "reused")]
         }
