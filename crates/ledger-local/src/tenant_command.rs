@@ -144,7 +144,7 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let founders = Founders::new(owners.clone())?;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
-    let terms = terms_file::parse(&text)?;
+    let terms = terms_file::parse(&text, &slug)?;
     let keys = marker_keys::from_file(marker_keys)?;
     let Operator { ledger, region } = operator(table, endpoint_url.as_deref()).await?;
     let registry = registry(&ledger, registry_name.as_deref());
