@@ -31,12 +31,15 @@ class Function(http.server.ThreadingHTTPServer):
         self.events, self.waiting = queue.Queue(), {}
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.address = "127.0.0.1:%d" % self.server_address[1]
+        # A function has its /tmp to itself.
+        self.files = tempfile.TemporaryDirectory()
         environment = {
             "AWS_LAMBDA_RUNTIME_API": self.address, "AWS_LAMBDA_FUNCTION_NAME": "reconcile-export",
             "AWS_LAMBDA_FUNCTION_VERSION": "1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1769",
             "AWS_LAMBDA_LOG_GROUP_NAME": "log", "AWS_LAMBDA_LOG_STREAM_NAME": "log", "AWS_REGION": "us-east-1",
             "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_ENDPOINT_URL_S3": s3,
             "EXPORT_BUCKET": "exports", "RECONCILIATION_BUCKET": "reports",
+            "TMPDIR": self.files.name,
         }
         self.process = subprocess.Popen([binary], env=environment, stdout=subprocess.DEVNULL)
 
@@ -50,6 +53,7 @@ class Function(http.server.ThreadingHTTPServer):
     def stop(self):
         self.process.kill()
         self.process.wait()
+        self.files.cleanup()
         self.shutdown()
 
 

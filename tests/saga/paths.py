@@ -141,7 +141,7 @@ class Paths:
         what = (plan, kyc, view, self.interpreter.tasks(settlement))
         assert ended == status, (ended, what)
         assert view["status"] == want, what
-        assert view.get("turned_back") == back, what
+        assert view.get("undo_reason") == back, what
         if want == "paid":
             assert stack.balance(merchant) == ("0", "0"), what
         if want == "undone":
@@ -208,7 +208,7 @@ class Paths:
             view = self.stack.view(merchant, settlement)
             assert view["status"] == then and "stuck_since" not in view, view
 
-        # A payout whose answer is lost every time has left all the same, and nobody is told otherwise.
+        # A payout whose answer is lost every time has left all the same, and no record says otherwise.
         self.run("paid", plan={"task": "payout", "mode": "after", "times": ALWAYS})
 
         # A check that takes its time.

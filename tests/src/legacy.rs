@@ -8,8 +8,8 @@ use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::migration::{Concern, Layout, Migration, Model, Phase};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
-    TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase, SignInTerms,
+    SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use serde_json::{Map, Value as Json, json};
@@ -56,6 +56,7 @@ pub fn terms() -> TenantTerms {
     }
     TenantTerms {
         version: TermsVersion::FIRST,
+        display_name: DisplayName::parse("Aoba").unwrap(),
         key_phase: KeyPhase::Mandatory,
         assets,
         co2: Co2Terms { rate: rate("0.001"), source: "estimate".to_owned(), version: "1".to_owned() },

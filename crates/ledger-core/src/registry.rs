@@ -16,7 +16,7 @@ const HOME: &str = "home";
 const TABLE: &str = "table";
 const EPOCH: &str = "epoch";
 const OPENED_AT: &str = "opened_at";
-/// The epoch of a tenant that has not moved to another Region.
+/// The epoch of a tenant whose home has not changed.
 const FIRST_EPOCH: u32 = 1;
 
 /// The name of the registry of a table of money.
@@ -148,6 +148,23 @@ pub fn finish_opening(tenant: &Tenant, opened_at: Timestamp, now: Timestamp) -> 
     RegistryWrite(TransactItem::update(Role::RegisteredTenant, key, update, vec![exists(), opening]))
 }
 
+/// Records that the money of a tenant is in another table, and raises the epoch by one. Fails with `StalePlan` if the home
+/// has changed since the tenant was read.
+#[must_use]
+pub fn change_home(seen: &RegisteredTenant, home: &TenantHome, now: Timestamp) -> RegistryWrite {
+    let update = Update::new()
+        .set(HOME, "home", Value::s(&home.region))
+        .set(TABLE, "table", Value::s(&home.table))
+        .set(EPOCH, "epoch", Value::int(i64::from(seen.epoch).saturating_add(1)))
+        .set(attr::UPDATED_AT, "now", Value::s(now));
+    let as_seen = Clause {
+        condition: Condition::compare(EPOCH, Cmp::Eq, "seen", Value::int(seen.epoch.into())),
+        failure: Failure::StalePlan,
+    };
+    let key = keys::registered_tenant(&seen.tenant);
+    RegistryWrite(TransactItem::update(Role::RegisteredTenant, key, update, vec![exists(), as_seen]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,6 +208,19 @@ mod tests {
         let finish = finish_opening(&aoba(), now, now);
         assert_eq!(finish.failure_on(None), Some(Failure::AccountMissing));
         assert_eq!(finish.failure_on(Some(&item("open"))), Some(Failure::WrongState));
+    }
+
+    #[test]
+    fn home_changes_once_from_each_epoch() {
+        let now = Timestamp::parse("2026-11-21T03:00:00.000Z").unwrap();
+        let seen = RegisteredTenant::read(&item("open")).unwrap();
+        let restored = TenantHome { table: "restored".to_owned(), ..home() };
+        let change = change_home(&seen, &restored, now);
+        assert_eq!(change.failure_on(None), Some(Failure::AccountMissing));
+        assert_eq!(change.failure_on(Some(&item("opening"))), None);
+        let mut later = item("open");
+        later.insert(EPOCH.to_owned(), Value::int(2));
+        assert_eq!(change.failure_on(Some(&later)), Some(Failure::StalePlan));
     }
 
     #[test]

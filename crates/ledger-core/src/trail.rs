@@ -114,7 +114,7 @@ impl Record {
         let answers =
             ProviderAnswer::Event { event: event.event.to_string(), kind: event.kind.clone(), object: fact.clone() };
         let place = format!("event#{}", event.event);
-        Self::new(&owner, "told", Actor::Stripe, &place, event.now).answers(&[answers])
+        Self::new(&owner, "reported", Actor::Stripe, &place, event.now).answers(&[answers])
     }
 
     /// The provider is asked to cancel an unpaid top-up, after this record.
@@ -131,7 +131,7 @@ impl Record {
     pub fn not_canceled(tenant: &Tenant, topup: &TopupRecord, answers: &[ProviderAnswer], now: Timestamp) -> Self {
         let owner = of_topup(tenant, topup, Operation::Topup, topup.principal());
         let epoch = topup.cancel_epoch;
-        let record = Self::new(&owner, "answered", Actor::Stripe, &format!("cancel{epoch:04}.told"), now);
+        let record = Self::new(&owner, "answered", Actor::Stripe, &format!("cancel{epoch:04}.answered"), now);
         record.asking(Step::CancelIntent, epoch).answers(answers)
     }
 
@@ -222,7 +222,7 @@ impl Record {
 
     fn answers(mut self, answers: &[ProviderAnswer]) -> Self {
         if !answers.is_empty() {
-            self.set("heard", Value::L(answers.iter().map(ProviderAnswer::value).collect()));
+            self.set("answers", Value::L(answers.iter().map(ProviderAnswer::value).collect()));
             self.exceeds_entry = true;
         }
         self
@@ -251,7 +251,7 @@ impl ProviderAnswer {
             Self::Found(id) => map(&[("outcome", "found"), ("psp_id", id.as_str())]),
             Self::Absent => map(&[("outcome", "absent")]),
             Self::Event { event, kind, object } => {
-                map(&[("outcome", "told"), ("event", event), ("kind", kind), ("psp_id", object.as_str())])
+                map(&[("outcome", "reported"), ("event", event), ("kind", kind), ("psp_id", object.as_str())])
             }
             Self::Passed(reference) => map(&[("outcome", "passed"), ("reference", reference)]),
             Self::Stored(name) => map(&[("outcome", "stored"), ("file", name)]),
@@ -280,7 +280,7 @@ impl Transaction {
         let why = self
             .items()
             .iter()
-            .find_map(|item| ["parked", "turned_back"].into_iter().find_map(|attribute| item.text_written(attribute)));
+            .find_map(|item| ["parked", "undo_reason"].into_iter().find_map(|attribute| item.text_written(attribute)));
         let record = match why {
             Some(why) => record.because(why),
             None => record,

@@ -125,6 +125,7 @@ async fn tenant(sub: TenantSub) -> ExitCode {
     let done = match sub.command() {
         TenantCommand::Open(command) => tenant_command::open(&command).await.map_err(|error| error.to_string()),
         TenantCommand::List(command) => tenant_command::list(&command).await.map_err(|error| error.to_string()),
+        TenantCommand::Home(command) => tenant_command::record_home(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Reindex(command) => {
             return match tenant_command::reindex(&command, print_to_stderr).await {
                 Ok((text, is_whole)) => {

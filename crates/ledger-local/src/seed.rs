@@ -19,8 +19,8 @@ use ledger_core::migration::Model;
 use ledger_core::money::{Amount, AssetSpec, Rate, RegionalKey};
 use ledger_core::staff::{Founder, Founders};
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SettlementTerms,
-    SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase,
+    SettlementTerms, SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_runtime::dynamo::Registry;
@@ -36,6 +36,10 @@ use std::time::Duration;
 #[error("{0}")]
 pub struct SeedError(String);
 
+/// What people call the demo tenant's programme.
+pub const DISPLAY_NAME: &str = "Aoba Town EcoPay";
+/// What a file of terms to begin with has in its place.
+const DISPLAY_NAME_TO_BEGIN_WITH: &str = "Name of the programme";
 /// The opening balances of the first customer, by the asset of a grant.
 const GRANTS: [(&str, &str); 2] = [("POINT", "500"), ("REGIONAL#aoba", "2000")];
 /// The money that the first customer is given by an adjustment, in yen.
@@ -95,6 +99,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
     };
     Ok(TenantTerms {
         version: TermsVersion::FIRST,
+        display_name: DisplayName::parse(DISPLAY_NAME).map_err(failed)?,
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::from([
             asset(AssetSpec::ECOPAY, Some(yen("50000")?), true, true),
@@ -122,12 +127,13 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
     })
 }
 
-/// The demo's terms as a start for a tenant's, with more shards for its due work.
+/// The demo's terms as a start for a tenant's, without its name and with the default number of shards for its due work.
 ///
 /// # Errors
 /// As [`terms`].
 pub fn terms_to_begin_with() -> Result<TenantTerms, SeedError> {
-    Ok(TenantTerms { due_shards: Shards::DUE_DEFAULT, ..terms()? })
+    let display_name = DisplayName::parse(DISPLAY_NAME_TO_BEGIN_WITH).map_err(failed)?;
+    Ok(TenantTerms { display_name, due_shards: Shards::DUE_DEFAULT, ..terms()? })
 }
 
 /// Settlement terms: a fee of 1.5 %, a tax of 10 % on the fee, and the account that merchants are paid from.

@@ -1,8 +1,11 @@
-//! `tenant`: opens a tenant in a table, deployed or local, raises the shards of an open one, and adds its records to lists.
+//! `tenant`: opens a tenant in a table, deployed or local, raises the shards of an open one, adds its records to lists, and
+//! records where its money is after a restore.
 //! It uses the builders of the ledger. Terms of an open tenant change through the API alone.
 
+mod home;
 mod reindex;
 
+pub use home::{HomeCommand, HomeError, record_home};
 pub use reindex::{ReindexCommand, ReindexError, reindex};
 
 use crate::marker_keys::{self, MarkerKeysTextError};
@@ -112,6 +115,9 @@ pub enum TenantError {
     /// The registry cannot be read.
     #[error("registry {0}: {1}")]
     List(String, #[source] ReadError),
+    /// The home of a tenant was not recorded.
+    #[error(transparent)]
+    Home(#[from] HomeError),
     /// Records cannot be added to the lists.
     #[error(transparent)]
     Reindex(#[from] ReindexError),
@@ -138,7 +144,7 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let founders = Founders::new(owners.clone())?;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
-    let terms = terms_file::parse(&text)?;
+    let terms = terms_file::parse(&text, &slug)?;
     let keys = marker_keys::from_file(marker_keys)?;
     let Operator { ledger, region } = operator(table, endpoint_url.as_deref()).await?;
     let registry = registry(&ledger, registry_name.as_deref());

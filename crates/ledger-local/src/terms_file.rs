@@ -3,11 +3,12 @@
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
 use ledger_core::calendar::ScheduleError;
 use ledger_core::dynamo::Attributes;
+use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, HoldHours, KeyPhase,
     RegistrationNumber, SettlementTerms, SignInTerms, SpentPoints, TenantTerms, TermsChanges, TermsVersion, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,9 @@ struct File {
     /// The most cash that the tills of a merchant may take when it is opened.
     cash_ceiling: String,
     co2: Co2File,
+    /// What people call the programme; the tenant's slug if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
     #[serde(default = "due_shards_default")]
     due_shards: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,11 +128,11 @@ struct SenderFile {
     sender_code: String,
 }
 
-/// Parses the text of a terms file.
+/// Parses the text of a terms file of a tenant.
 ///
 /// # Errors
 /// [`TermsError`], which names the field.
-pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
+pub fn parse(text: &str, tenant: &Tenant) -> Result<TenantTerms, TermsError> {
     let file: File = serde_json::from_str(text).map_err(|error| wrong("terms", error))?;
     let rate = |field: &str, text: &str| Rate::parse(text).map_err(|error| wrong(field, error));
     let mut assets = BTreeMap::new();
@@ -139,6 +143,10 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
     if !assets.contains_key(&Asset::Ecopay) {
         return Err(wrong("assets", "ECOPAY is missing: every tenant needs it"));
     }
+    let display_name = match &file.display_name {
+        Some(name) => DisplayName::parse(name).map_err(|error| wrong("display_name", error))?,
+        None => DisplayName::of_slug(tenant),
+    };
     let topup = file.topup.map(|topup| {
         let points_rate = rate("topup.points_rate", &topup.points_rate)?;
         Ok(TopupTerms { points_rate, abandoned_after: Duration::from_secs(topup.abandoned_after_s) })
@@ -153,6 +161,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         schedule.map(|text| text.parse().map_err(|error: ScheduleError| wrong("settlement.schedule", error)));
     let terms = TenantTerms {
         version: TermsVersion::FIRST,
+        display_name,
         key_phase: KeyPhase::parse(&file.key_phase)
             .ok_or_else(|| wrong("key_phase", "is `mandatory`, or `optional` for a tenant that brings old clients"))?,
         assets,
@@ -309,6 +318,7 @@ pub fn text(terms: &TenantTerms) -> String {
             source: terms.co2.source.clone(),
             version: terms.co2.version.clone(),
         },
+        display_name: Some(terms.display_name.to_string()),
         due_shards: terms.due_shards.count(),
         hold_hours: terms.hold_hours.map(HoldHours::hours),
         key_phase: terms.key_phase.name().to_owned(),
@@ -356,6 +366,23 @@ mod tests {
     use super::*;
     use crate::seed;
     use ledger_core::limits::{Holder, LimitChange, LimitTerms};
+
+    fn parse(text: &str) -> Result<TenantTerms, TermsError> {
+        super::parse(text, &Tenant::parse("aoba").unwrap())
+    }
+
+    #[test]
+    fn programme_without_a_name_is_called_by_the_slug() {
+        let mut file: serde_json::Value = serde_json::from_str(&text(&seed::terms().unwrap())).unwrap();
+        let name = file.as_object_mut().unwrap().remove("display_name");
+        assert_eq!(name.unwrap(), seed::DISPLAY_NAME);
+        assert_eq!(parse(&file.to_string()).unwrap().display_name.as_str(), "aoba");
+        file["display_name"] = "  \u{304b}\u{3099}EcoPay ".into();
+        assert_eq!(parse(&file.to_string()).unwrap().display_name.as_str(), "\u{304c}EcoPay");
+        file["display_name"] = " ".into();
+        let refused = parse(&file.to_string()).unwrap_err().to_string();
+        assert_eq!(refused, "display_name: must not be empty");
+    }
 
     #[test]
     fn terms_written_and_parsed_are_equal() {

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 /// How long a record is used after it was read.
 pub const CACHE_TIME: Duration = Duration::from_secs(60);
-/// The most records of one kind that are kept.
-const ENTRIES_MAX: usize = 10_000;
+/// The most records of one kind that are kept, unless the cache has another bound.
+pub const ENTRIES_MAX: usize = 10_000;
 
-/// Records by key, each used for [`CACHE_TIME`] after it was read.
+/// At most `MAX` records by key, each used for [`CACHE_TIME`] after it was read.
 #[derive(Debug)]
-pub struct Cache<K, V>(RwLock<HashMap<K, Entry<V>>>);
+pub struct Cache<K, V, const MAX: usize = ENTRIES_MAX>(RwLock<HashMap<K, Entry<V>>>);
 
 #[derive(Clone, Debug)]
 struct Entry<V> {
@@ -22,7 +22,7 @@ struct Entry<V> {
     value: V,
 }
 
-impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone, const MAX: usize> Cache<K, V, MAX> {
     /// Creates an empty cache.
     #[must_use]
     pub fn new() -> Self {
@@ -38,10 +38,10 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
     /// Keeps a record that was read at `now`.
     pub fn put(&self, key: K, value: V, now: Timestamp) {
         let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= ENTRIES_MAX && !entries.contains_key(&key) {
+        if entries.len() >= MAX && !entries.contains_key(&key) {
             entries.retain(|_, entry| entry.is_fresh(now));
             // All are fresh, so any one is removed. A miss only costs a read.
-            if entries.len() >= ENTRIES_MAX
+            if entries.len() >= MAX
                 && let Some(any) = entries.keys().next().cloned()
             {
                 entries.remove(&any);
@@ -74,7 +74,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
     }
 }
 
-impl<K: Eq + Hash + Clone, V: Clone> Default for Cache<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone, const MAX: usize> Default for Cache<K, V, MAX> {
     fn default() -> Self {
         Self::new()
     }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn record_is_fresh_for_one_minute() {
-        let cache = Cache::new();
+        let cache = Cache::<_, _>::new();
         let at = Timestamp::from_millis(1_700_000_000_000);
         cache.put("a", 1, at);
         assert_eq!(cache.get(&"a", at), Some((1, at)));
@@ -106,12 +106,16 @@ mod tests {
 
     #[test]
     fn cache_never_exceeds_its_maximum_size() {
-        let cache = Cache::new();
+        let cache = Cache::<_, _, 3>::new();
         let at = Timestamp::from_millis(1_700_000_000_000);
-        for key in 0..=ENTRIES_MAX {
+        for key in 0..20 {
             cache.put(key, (), at);
+            assert!(cache.get(&key, at).is_some());
         }
-        assert_eq!(cache.0.read().unwrap().len(), ENTRIES_MAX);
-        assert!(cache.get(&ENTRIES_MAX, at).is_some());
+        assert_eq!(cache.0.read().unwrap().len(), 3);
+        // What is no longer fresh is removed first.
+        let later = at.plus(CACHE_TIME);
+        cache.put(20, (), later);
+        assert_eq!(cache.0.read().unwrap().len(), 1);
     }
 }

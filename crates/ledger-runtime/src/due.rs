@@ -182,3 +182,84 @@ impl DueList {
         Some((work, ListedWork { key, at, sort: sort.to_owned(), id: id.to_owned() }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Step, Store, now};
+    use serde_json::json;
+
+    fn demo() -> Tenant {
+        Tenant::parse("demo").unwrap()
+    }
+
+    /// The sort keys of items of a kind, a millisecond apart.
+    fn due(work: Work, first: i64, count: i64) -> impl Iterator<Item = String> {
+        (first..first.saturating_add(count)).map(move |at| work.sort_key(Timestamp::from_millis(at), at))
+    }
+
+    /// The answer to a query of the index that begins at a position.
+    fn page(index: &[String], from: usize) -> Step {
+        let row = |sort: &String| {
+            let (uuid, kind) = (format!("demo#payment#{sort}"), "HOLD");
+            json!({"uuid": {"S": uuid}, "type": {"S": kind}, "_due_pk": {"S": "demo#due#0"}, "_due_sk": {"S": sort}})
+        };
+        Step::Ok(json!({"Items": index[from..].iter().take(PAGE_ITEMS).map(row).collect::<Vec<_>>()}))
+    }
+
+    async fn read(store: &Store, works: &[Work]) -> DueList {
+        DueList::read(&store.dynamo(), (&demo(), Shards::ONE), now(), works).await.unwrap()
+    }
+
+    /// Everything of a kind, by what each call returns.
+    async fn all(list: &mut DueList, work: Work) -> Vec<Vec<String>> {
+        let mut parts = Vec::new();
+        loop {
+            let part = list.next(work).await.unwrap();
+            if part.is_empty() {
+                return parts;
+            }
+            parts.push(part.into_iter().map(|listed| listed.sort).collect());
+        }
+    }
+
+    #[tokio::test]
+    async fn many_items_of_a_kind_delay_no_other_kind() {
+        let holds: Vec<String> = due(Work::Hold, 0, 1_200).collect();
+        let grants: Vec<String> = due(Work::GrantJob, 2_000, 2).collect();
+        let index = [holds.clone(), grants.clone()].concat();
+        // Three pages until the grants behind the holds, then one for each part of the holds but the first.
+        let from = [0, 500, 1_000].into_iter().chain((100..1_200).step_by(OF_A_KIND_MAX));
+        let store = Store::script(from.map(|from| page(&index, from)).collect::<Vec<_>>());
+        let mut list = read(&store, &[Work::Hold, Work::GrantJob]).await;
+        assert_eq!((store.seen().len(), list.first()), (3, Some(Timestamp::from_millis(0))));
+        assert!(list.has(Work::Hold) && list.has(Work::GrantJob) && !list.has(Work::File));
+        assert_eq!(all(&mut list, Work::GrantJob).await, [grants]);
+        assert_eq!(store.seen().len(), 3, "what is listed is not read again");
+        let parts = all(&mut list, Work::Hold).await;
+        assert!(parts.iter().all(|part| part.len() == OF_A_KIND_MAX));
+        assert_eq!(parts.concat(), holds, "each once, the longest due first");
+        assert!(store.is_through());
+        let seen = store.seen();
+        for (query, after) in seen.iter().zip([None, Some(499), Some(999), Some(99), Some(199)]) {
+            let expected = after.map(|after| index[after].as_str());
+            let found = expected.is_none_or(|sort| query.body.to_string().contains(sort));
+            assert!(found, "{expected:?}: {}", query.body);
+        }
+        assert_eq!(all(&mut list, Work::File).await, Vec::<Vec<String>>::new());
+    }
+
+    /// More items than are listed at once fail in every run, and stay due before all others.
+    #[tokio::test]
+    async fn items_that_always_fail_do_not_stop_those_behind_them() {
+        let failing: Vec<String> = due(Work::Hold, 0, 150).collect();
+        for run in 0..3 {
+            let behind: Vec<String> = due(Work::Hold, 1_000_i64.saturating_add(run), 1).collect();
+            let index = [failing.clone(), behind].concat();
+            let store = Store::script([page(&index, 0), page(&index, OF_A_KIND_MAX)]);
+            let mut list = read(&store, &[Work::Hold]).await;
+            assert_eq!(all(&mut list, Work::Hold).await.concat(), index, "run {run}");
+            assert!(store.is_through());
+        }
+    }
+}

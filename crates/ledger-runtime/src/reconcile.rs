@@ -270,7 +270,7 @@ impl Reconciler<'_> {
         Ok(findings)
     }
 
-    /// Compares the totals of closed days with their entries.
+    /// Compares the totals of closed days with their entries, and with what is listed as having some.
     async fn check_totals(&self) -> Result<Vec<Verdict>, Problem> {
         let checked = figures::check(self.app, self.tenant, self.app.now().business_date()).await?;
         let unreadable = checked.unreadable.into_iter().map(|date| {
@@ -278,9 +278,10 @@ impl Reconciler<'_> {
                 Difference { expected: "readable entries".to_owned(), found: "entries that cannot be read".to_owned() };
             (TotalsOf::Tenant, date, difference)
         });
-        let all = checked.differences.into_iter().chain(unreadable);
-        let finding = |(of, date, difference)| Finding::of_totals(self.tenant, of, date, &difference);
-        Ok(all.map(|found| Verdict::Break(Box::new(finding(found)))).collect())
+        let differing = checked.differences.into_iter().chain(unreadable);
+        let differing = differing.map(|(of, date, difference)| Finding::of_totals(self.tenant, of, date, &difference));
+        let unlisted = checked.unlisted.into_iter().map(|of| Finding::of_unlisted_totals(self.tenant, of));
+        Ok(differing.chain(unlisted).map(|finding| Verdict::Break(Box::new(finding))).collect())
     }
 
     /// Adds the facts of what the PSP lists for the last days.

@@ -128,7 +128,7 @@ impl Settler {
             match next.map_err(|error| self.broken(at, &error.to_string()))? {
                 Move::Ended(outcome) => return Ok(outcome),
                 Move::Write(transaction) => {
-                    let what = if task == Task::Stop { "stopped" } else { "moved" };
+                    let what = if task == Task::Stop { "stopped" } else { "advanced" };
                     if self.write_recorded((at, &settlement, task), what, *transaction, &[]).await?
                         && task == Task::Stop
                     {
@@ -180,7 +180,7 @@ impl Settler {
     async fn check(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
         let kyc = self.kyc.as_ref().ok_or_else(|| self.broken(at, "the KYC service is not configured: set KYC_URL"))?;
         let (task, tenant) = (Task::Do(Step::Kyc), &at.tenant);
-        let record = Record::of_task(tenant, settlement, task, "asked", &[], self.ledger.clock().now());
+        let record = Record::of_task(tenant, settlement, task, "sent", &[], self.ledger.clock().now());
         let record = self.built(at, Transaction::record(record))?;
         // A concurrent task may have written the same record.
         let _ = self.ledger.attempt(tenant, Operation::SettlementRun, &record).await?;
@@ -201,7 +201,7 @@ impl Settler {
             }
         };
         let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, task), "moved", transaction, &[answers]).await.map(|_| true)
+        self.write_recorded((at, settlement, task), "advanced", transaction, &[answers]).await.map(|_| true)
     }
 
     /// Stores the file for the bank, and books the settlement as paid. A file that cannot be made counts as refused.
@@ -221,7 +221,7 @@ impl Settler {
             }
         };
         let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, PAYOUT), "moved", transaction, &[answers]).await.map(|_| ())
+        self.write_recorded((at, settlement, PAYOUT), "advanced", transaction, &[answers]).await.map(|_| ())
     }
 
     /// Stores the file again, in a folder of the resend request, and records it.

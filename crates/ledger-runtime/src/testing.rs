@@ -24,7 +24,7 @@ use ledger_core::personal::Masked;
 use ledger_core::plan::Context;
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    CardPinTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
+    CardPinTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};
@@ -257,6 +257,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
     let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
     let terms = TenantTerms {
         version: TermsVersion::FIRST,
+        display_name: DisplayName::parse("Aoba").unwrap(),
         key_phase: KeyPhase::parse(key_phase).unwrap(),
         assets: [].into(),
         co2: Co2Terms { rate: Rate::ZERO, source: "x".to_owned(), version: "1".to_owned() },

@@ -23,9 +23,9 @@ use utoipa::ToSchema;
 /// those outside the seal.
 const NO_DETAIL: [&str; 14] = [
     "actor",
+    "answers",
     "attempt",
     "created_at",
-    "heard",
     "idempotency_key",
     "operation",
     "postings",
@@ -71,7 +71,7 @@ pub(crate) struct AuditView {
     attempt: Option<String>,
     /// The answers of external services that a step recorded, each with its `outcome`; absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    heard: Vec<BTreeMap<String, String>>,
+    answers: Vec<BTreeMap<String, String>>,
     /// The states that a step wrote, by kind of record; absent if there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     states: BTreeMap<String, String>,
@@ -219,7 +219,7 @@ impl AuditView {
             reason: memo::text_of(item)?,
             details: item.opt_map("details")?.map(texts).unwrap_or_default(),
             attempt: None,
-            heard: Vec::new(),
+            answers: Vec::new(),
             states: BTreeMap::new(),
             created_at: item.string(attr::CREATED_AT)?,
             sealed: segment_of(item)?.map(str::to_owned),
@@ -230,10 +230,10 @@ impl AuditView {
         let (operation, what) = (item.text("operation")?, item.opt_string("what")?);
         let mut details = texts(item);
         details.retain(|name, _| !name.starts_with(attr::OUTSIDE_SEAL) && !NO_DETAIL.contains(&name.as_str()));
-        let heard = item.list("heard")?.iter().map(|heard| match heard {
+        let answers = item.list("answers")?.iter().map(|answer| match answer {
             Value::M(map) => Ok(texts(map)),
             Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => {
-                Err(ItemError::wrong_type("heard", AttributeKind::Map))
+                Err(ItemError::wrong_type("answers", AttributeKind::Map))
             }
         });
         Ok(Self {
@@ -247,7 +247,7 @@ impl AuditView {
             reason: item.opt_string("why")?,
             details,
             attempt: item.opt_number("attempt")?.map(str::to_owned),
-            heard: heard.collect::<Result<_, _>>()?,
+            answers: answers.collect::<Result<_, _>>()?,
             states: item.opt_map("states")?.map(texts).unwrap_or_default(),
             created_at: item.string(attr::CREATED_AT)?,
             sealed: segment_of(item)?.map(str::to_owned),

@@ -19,6 +19,8 @@ pub(crate) struct WalletView {
     balances: Vec<BalanceView>,
     /// The customer's totals, and the estimate of CO2.
     metrics: MetricsView,
+    /// What the programme is called.
+    programme: String,
 }
 
 pub(crate) const BALANCES: Endpoint = Endpoint::get("/v1/me/balances")
@@ -35,6 +37,7 @@ pub(crate) async fn balances(State(app): State<App>, who: Customer) -> Result<Js
         return Err(Problem::not_found());
     }
     let metrics = app.dynamo().get(&keys::metrics(who.tenant(), who.id())).await?;
+    let programme = app.terms(who.tenant()).await?.display_name.to_string();
     let balances = items.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
-    Ok(Json(WalletView { balances, metrics: MetricsView::read(metrics.as_ref(), &items)? }))
+    Ok(Json(WalletView { balances, metrics: MetricsView::read(metrics.as_ref(), &items)?, programme }))
 }

@@ -35,6 +35,8 @@ pub(crate) struct MerchantBalancesView {
     as_of: String,
     /// Whether `uncredited` has everything that waits. If not, more waits than is summed, and `total` lacks it too.
     complete: bool,
+    /// What the programme is called.
+    programme: String,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant")
@@ -74,5 +76,6 @@ pub(crate) async fn balances(State(app): State<App>, who: Merchant) -> Result<Js
         })
     });
     let balances = balances.collect::<Result<_, Problem>>()?;
-    Ok(Json(MerchantBalancesView { balances, as_of: sums.as_of.rfc3339(), complete: sums.is_complete }))
+    let programme = app.terms(who.tenant()).await?.display_name.to_string();
+    Ok(Json(MerchantBalancesView { balances, as_of: sums.as_of.rfc3339(), complete: sums.is_complete, programme }))
 }

@@ -48,7 +48,7 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
             }
             for (asset, delta) in owed {
                 let of_side = match (record.sk.starts_with("RETURNED#"), delta.is_sign_negative()) {
-                    (true, false) => "came_back",
+                    (true, false) => "payouts_returned",
                     (true, true) => return Err(format!("{record} owes {delta} {asset} again")),
                     (false, _) => side(*kind, *delta),
                 };
@@ -120,7 +120,7 @@ pub(super) fn returned_settlements_are_owed_again(audit: &Audit<'_>) -> Checked 
 }
 
 fn is_total(name: &str) -> bool {
-    name.starts_with("came_back_") || SIDES.iter().any(|(side, _)| name.starts_with(side))
+    name.starts_with("payouts_returned_") || SIDES.iter().any(|(side, _)| name.starts_with(side))
 }
 
 fn is_over(settlement: Row<'_>) -> bool {

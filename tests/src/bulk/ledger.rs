@@ -18,8 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::staff::{FirstOwner, Founder, Founders, StaffMember, plan_first_owner, with_founders};
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, MerchantTerms,
-    SignInTerms, SpentPoints, TenantTerms, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase,
+    MerchantTerms, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Transaction};
@@ -391,6 +391,7 @@ fn terms() -> TenantTerms {
     let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
     TenantTerms {
         version: TermsVersion::FIRST,
+        display_name: DisplayName::parse("Bulk").expect("a name"),
         key_phase: KeyPhase::Mandatory,
         assets: [AssetSpec::ECOPAY, AssetSpec::POINT].map(asset).into(),
         co2: Co2Terms { rate: rate("0.01"), source: "bulk".to_owned(), version: "1".to_owned() },

@@ -49,7 +49,7 @@ pub enum ReconcileDoes {
         newer: Vec<(String, String)>,
         file: Maybe<String>,
     },
-    Told {
+    Announced {
         run: String,
     },
     /// Requests the adjustment that a break proposes.
@@ -115,7 +115,7 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
             };
             Some(held(run).finish(state, &tally, cx.now).unwrap().1)
         }
-        ReconcileDoes::Told { run } => Some(read(world, run).mark_announced(tenant, cx.now).unwrap()),
+        ReconcileDoes::Announced { run } => Some(read(world, run).mark_announced(tenant, cx.now).unwrap()),
         ReconcileDoes::Answer { staff: by, run, finding, note } => {
             let of = read(world, run);
             let finding = FindingId::parse(finding).unwrap();

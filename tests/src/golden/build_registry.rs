@@ -2,7 +2,7 @@
 
 use super::build::Made;
 use super::decode::World;
-use ledger_core::registry::{TenantHome, begin_opening, finish_opening};
+use ledger_core::registry::{RegisteredTenant, TenantHome, TenantState, begin_opening, change_home, finish_opening};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,17 @@ use serde::{Deserialize, Serialize};
 pub enum RegistryDoes {
     BeginOpening { region: String, table: String },
     FinishOpening { opened_at: String },
+    ChangeHome { seen: RegisteredJson, region: String, table: String },
+}
+
+/// What of a tenant's item had been read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the fields are those of the core's type, where they are described")]
+pub struct RegisteredJson {
+    pub region: String,
+    pub table: String,
+    pub epoch: u32,
 }
 
 /// The write as a transaction of one action, which every engine can execute. It is sent by itself.
@@ -22,6 +33,13 @@ pub(super) fn make(world: &World, does: &RegistryDoes) -> Made {
     let write = match does {
         RegistryDoes::BeginOpening { region, table } => {
             begin_opening(tenant, &TenantHome { region: region.clone(), table: table.clone() }, now)
+        }
+        RegistryDoes::ChangeHome { seen, region, table } => {
+            let home = TenantHome { region: seen.region.clone(), table: seen.table.clone() };
+            let (state, created_at, opened_at) = (TenantState::Open, now, Some(now));
+            let seen =
+                RegisteredTenant { tenant: tenant.clone(), state, home, epoch: seen.epoch, created_at, opened_at };
+            change_home(&seen, &TenantHome { region: region.clone(), table: table.clone() }, now)
         }
         RegistryDoes::FinishOpening { opened_at } => finish_opening(tenant, Timestamp::parse(opened_at).unwrap(), now),
     };

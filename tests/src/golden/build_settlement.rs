@@ -57,7 +57,7 @@ pub enum SettlementStep {
     },
     Started {},
     Resent {},
-    Told {
+    Event {
         event: String,
         kind: String,
         payout: String,
@@ -150,7 +150,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
         }
         SettlementStep::Started {} => rules::started(tenant, &settlement, now),
         SettlementStep::Resent {} => rules::resent(tenant, &settlement, now),
-        SettlementStep::Told { event, kind, payout, amount, currency, status, livemode, account } => {
+        SettlementStep::Event { event, kind, payout, amount, currency, status, livemode, account } => {
             let payout = Payout {
                 id: PspId::parse(payout).unwrap(),
                 amount: PspMoney { minor: amount.parse().unwrap(), currency: currency.clone() },

@@ -50,7 +50,7 @@ pub enum TrailDoes {
         topup: String,
     },
     /// An event is applied.
-    Told {
+    Reported {
         event: String,
         kind: String,
         fact: FactJson,
@@ -106,7 +106,7 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
             let does = Does::TopupLanding { fact: fact.clone(), topup: topup.clone(), refund: None };
             base(&does)?.recorded(Record::answered(&flight(marker), &[ProviderAnswer::Done(object(fact))], now))
         }
-        TrailDoes::Told { event, kind, fact, topup } => {
+        TrailDoes::Reported { event, kind, fact, topup } => {
             let (event_id, kind_of) = (event.clone(), kind.clone());
             let does = Does::TopupEvent {
                 event: event_id,

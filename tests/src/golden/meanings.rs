@@ -142,6 +142,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
             vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
         }
         ("adjustment", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
+        ("registered_tenant", "#epoch = :seen") => vec![(Old::With("epoch", n("2")), "rejected stale_plan")],
         ("registered_tenant", "#state = :from") => vec![(Old::With("state", s("open")), "rejected wrong_state")],
         ("config", "#key_phase = :from") => vec![(Old::With("key_phase", s("else")), "rejected stale_plan")],
         ("config", "#due_shards < :shards") => {
@@ -182,7 +183,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
     let n = |number: &str| json!({ "N": number });
     let stale = "rejected stale_plan";
     Some(match (names::role(role), clause) {
-        ("marker", FREE) if matches!(does, "topup_event" | "told") => vec![(Old::Written, "marker_stands")],
+        ("marker", FREE) if matches!(does, "topup_event" | "reported") => vec![(Old::Written, "marker_stands")],
         ("marker", FREE) if matches!(does, "topup_claim" | "topup_refund" | "claimed") => {
             vec![(Old::Written, "in_flight"), (Old::WrittenBut("fp", s(&"0".repeat(64))), "reused")]
         }

@@ -84,10 +84,10 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("wind_down_line", NEW) => vec![(Old::KeyOnly, stale)],
         ("job", "attribute_not_exists(#stopped_at)") => vec![(Old::Having("stopped_at", s("x")), stale)],
         ("job", "attribute_not_exists(#finished_at)") => vec![(Old::Having("finished_at", s("x")), stale)],
-        ("job", "#tries = :seen") => vec![(Old::Absent, stale), (Old::With("tries", n("987")), stale)],
-        ("job", "attribute_not_exists(#taken_until)") => vec![(Old::Having("taken_until", s("x")), stale)],
-        ("job", "#taken_until = :seen_until") => {
-            vec![(Old::Absent, stale), (Old::With("taken_until", s("x")), stale)]
+        ("job", "#attempts = :seen") => vec![(Old::Absent, stale), (Old::With("attempts", n("987")), stale)],
+        ("job", "attribute_not_exists(#lease_until)") => vec![(Old::Having("lease_until", s("x")), stale)],
+        ("job", "#lease_until = :seen_until") => {
+            vec![(Old::Absent, stale), (Old::With("lease_until", s("x")), stale)]
         }
         ("job", "attribute_not_exists(#ready_at)") => vec![(Old::Having("ready_at", s("x")), stale)],
         ("job", "attribute_not_exists(#failed_at)") => vec![(Old::Having("failed_at", s("x")), stale)],

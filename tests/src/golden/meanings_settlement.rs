@@ -23,10 +23,10 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
         ("settlement", "attribute_not_exists(#resend_id)") => vec![(Old::With("resend_id", s("another")), stale)],
         ("settlement", "#resend_id = :seen_resend") => vec![(Old::Without("resend_id"), stale)],
         ("settlement", "#batches = :seen_batches") => vec![(Old::With("batches", n("99")), stale)],
-        ("settlement", "attribute_not_exists(#turned_back)") => {
-            vec![(Old::With("turned_back", s("step_failed")), stale)]
+        ("settlement", "attribute_not_exists(#undo_reason)") => {
+            vec![(Old::With("undo_reason", s("step_failed")), stale)]
         }
-        ("settlement", "attribute_exists(#turned_back)") => vec![(Old::Without("turned_back"), stale)],
+        ("settlement", "attribute_exists(#undo_reason)") => vec![(Old::Without("undo_reason"), stale)],
         ("settlement", "#payout_epoch = :seen_epoch") => vec![(Old::With("payout_epoch", n("9")), stale)],
         ("settlement", "#payout_sends = :seen_sends") => vec![(Old::With("payout_sends", n("9")), stale)],
         ("crediting", "(attribute_not_exists(#period) OR #period = :period)") => {

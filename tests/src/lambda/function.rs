@@ -48,7 +48,13 @@ pub struct Function {
     api: RuntimeApi,
     out: Lines,
     err: Lines,
+    _files: Files,
 }
+
+/// The folder for temporary files that a function has to itself, as each has its own `/tmp` in Lambda. It is removed with
+/// the function.
+#[derive(Debug)]
+struct Files(PathBuf);
 
 /// The result of a function's process.
 #[derive(Clone, Debug)]
@@ -82,13 +88,15 @@ impl Function {
             command.current_dir(folder);
         }
         command.env_clear().envs(lambda_variables(name, api.address())).envs(variables.iter().cloned());
+        let files = Files::new();
+        command.env("TMPDIR", &files.0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let began = Instant::now();
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", program.path.display()));
         let id = child.id().expect("it has not ended");
         let out = Lines::of(child.stdout.take().expect("a pipe"));
         let err = Lines::of(child.stderr.take().expect("a pipe"));
-        Self { name: name.to_owned(), id, patience: program.patience, began, child, api, out, err }
+        Self { name: name.to_owned(), id, patience: program.patience, began, child, api, out, err, _files: files }
     }
 
     /// The process's id.
@@ -190,6 +198,21 @@ impl Function {
 }
 
 /// The environment variables that Lambda sets for every function.
+impl Files {
+    fn new() -> Self {
+        let folder = std::env::temp_dir().join(format!("function-{}", crate::http::world::new_id()));
+        std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        Self(folder)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        // A function that is being killed may still write there. What is left is in the system's temporary folder.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
 fn lambda_variables(name: &str, api: &str) -> [(&'static str, String); 15] {
     let set = |text: &str| text.to_owned();
     [

@@ -189,7 +189,7 @@ impl World {
         let Some(settlement) = self.open_settlement() else { return self.open() };
         let (of, now) = (tenant(), self.now);
         let back = Task::Undo(Compensation::Collect);
-        let built = if settlement.turned_back.is_some() {
+        let built = if settlement.undo_reason.is_some() {
             match next_move(&of, &settlement, back, now).unwrap() {
                 Move::Write(undone) => *undone,
                 Move::GiveBack => {

@@ -6,6 +6,7 @@ use futures::future::join_all;
 use ledger_core::migration::Model;
 use ledger_core::terms::TERMS_LEAD;
 use ledger_core::time::Timestamp;
+use ledger_local::seed;
 use ledger_tests::audit::text;
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::terms::{CANCELLATION, CHANGES, body, in_an_hour, timed};
@@ -99,6 +100,30 @@ async fn approved_change_is_scheduled_and_cancelled_and_its_number_is_given_once
         assert!(world.api.settle(call).await.replayed());
     }
     let _ = world.check_books().await;
+}
+
+/// The name is a term: two people change it, from a stated time on. The slug in keys and tokens stays.
+#[tokio::test]
+async fn programme_is_renamed_by_two_people_from_a_stated_time_on() {
+    let (world, clock) = timed("terms-name", |_| {}).await;
+    let (merchant, customer) = (world.merchant().await, world.customer_with("1000").await);
+    let named = async || {
+        let mut names = Vec::new();
+        for (path, who) in [("/v1/me/balances", &customer.who), ("/v1/merchant/balances", &merchant.who)] {
+            names.push(world.api.send(&Call::get(path, who)).await.good().text("/programme"));
+        }
+        names
+    };
+    assert_eq!(named().await, [seed::DISPLAY_NAME; 2]);
+    let from = in_an_hour(&world);
+    let change = post(CHANGES, &world.operator.who, &body(&json!({"display_name": " Aoba  Pay "}), from));
+    let stored = world.api.settle(&world.approving(&change).await).await.good();
+    assert_eq!(stored.json()["details"]["terms"], format!("display_name {} -> Aoba  Pay", seed::DISPLAY_NAME));
+    assert_eq!(named().await, [seed::DISPLAY_NAME; 2]);
+    clock.forward(HOUR);
+    assert_eq!(named().await, ["Aoba  Pay"; 2]);
+    assert_eq!(versions(&world).await[0]["terms"]["display_name"], "Aoba  Pay");
+    let _ = world.api.settle(&customer.pays(&merchant, "100")).await.good();
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ async fn trail_of(world: &World, resource: &str) -> Vec<Value> {
 
 /// One step as a line: action, attempt, outcomes, states.
 fn line_of_step(step: &Value) -> String {
-    let outcomes = step["heard"].as_array().cloned().unwrap_or_default();
+    let outcomes = step["answers"].as_array().cloned().unwrap_or_default();
     let outcomes: Vec<&str> = outcomes.iter().filter_map(|outcome| outcome["outcome"].as_str()).collect();
     let states = step["states"].as_object().cloned().unwrap_or_default();
     let states: Vec<String> = states.iter().map(|(of, state)| format!("{of}={}", state.as_str().unwrap())).collect();
@@ -150,7 +150,7 @@ async fn every_topup_attempt_and_answer_is_on_record() {
             "topup.answered - unknown",
             "topup.taken_over 1  claim=IN_FLIGHT",
             "topup.answered - done claim=COMPLETED,topup=pending",
-            "topup.told - told topup=succeeded",
+            "topup.reported - reported topup=succeeded",
             "topup -",
         ]
     );

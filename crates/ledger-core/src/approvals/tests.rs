@@ -10,8 +10,7 @@ use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::{SignInMove, own_of};
 use crate::failure::Failure;
-use crate::idempotency::IdempotencyKey;
-use crate::idempotency::MarkerKeys;
+use crate::idempotency::{IdempotencyKey, MarkerKeys};
 use crate::ids::{
     ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, PaymentId, StaffId, SubjectId, Tenant, TerminalId,
     TerminalOwner, TransactionId,
@@ -27,8 +26,8 @@ use crate::settlements::Destination;
 use crate::staff::person_names;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
-    TenantTerms, TermsChanges, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase, SignInTerms,
+    SpentPoints, TenantTerms, TermsChanges, TermsVersion,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -59,6 +58,7 @@ fn terms() -> TenantTerms {
     let asset = AssetTerms { transferable: false, ..AssetTerms::running(AssetSpec::POINT, None) };
     TenantTerms {
         version: TermsVersion::FIRST,
+        display_name: DisplayName::parse("Aoba").unwrap(),
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::from([(Asset::Point, asset)]),
         co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "test".to_owned(), version: "1".to_owned() },

@@ -23,7 +23,7 @@ const RECORD_KEPT_FOR: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// How long a worker has a job after each of its writes.
 pub const FILE_LEASE: Duration = Duration::from_secs(120);
 /// How often a worker begins with a file before it fails.
-const TRIES_MAX: i64 = 5;
+const ATTEMPTS_MAX: i64 = 5;
 
 const ID: &str = "file_id";
 const KIND: &str = "kind";
@@ -32,8 +32,8 @@ const FROM: &str = "from_day";
 const TO: &str = "to_day";
 const MONTH: &str = "month";
 const ROWS: &str = "rows";
-const TRIES: &str = "tries";
-const TAKEN_UNTIL: &str = "taken_until";
+const ATTEMPTS: &str = "attempts";
+const LEASE_UNTIL: &str = "lease_until";
 const READY_AT: &str = "ready_at";
 const FAILED_AT: &str = "failed_at";
 
@@ -83,8 +83,8 @@ pub struct FileJob {
     pub ready_at: Option<Timestamp>,
     /// When the last try failed.
     pub failed_at: Option<Timestamp>,
-    tries: i64,
-    taken_until: Option<Timestamp>,
+    attempts: i64,
+    lease_until: Option<Timestamp>,
 }
 
 /// How far a job is.
@@ -189,15 +189,15 @@ pub fn plan(command: &FileRequest<'_>, cx: &Context) -> Result<Planned<FileJob>,
         rows: 0,
         ready_at: None,
         failed_at: None,
-        tries: 0,
-        taken_until: None,
+        attempts: 0,
+        lease_until: None,
     };
     let mut item = Item::from([
         (ID.to_owned(), Value::s(job.id)),
         ("staff_id".to_owned(), Value::s(staff)),
         ("reason".to_owned(), Value::s(reason.expose())),
         (ROWS.to_owned(), Value::int(0)),
-        (TRIES.to_owned(), Value::int(0)),
+        (ATTEMPTS.to_owned(), Value::int(0)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
@@ -229,8 +229,8 @@ impl FileJob {
             rows: item.int(ROWS)?,
             ready_at: item.opt_timestamp(READY_AT)?,
             failed_at: item.opt_timestamp(FAILED_AT)?,
-            tries: item.int(TRIES)?,
-            taken_until: item.opt_timestamp(TAKEN_UNTIL)?,
+            attempts: item.int(ATTEMPTS)?,
+            lease_until: item.opt_timestamp(LEASE_UNTIL)?,
         })
     }
 
@@ -257,19 +257,20 @@ impl FileJob {
     /// [`BuildError`], which a transaction of this form never causes.
     pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
         let is_over = self.ready_at.is_some() || self.failed_at.is_some();
-        if is_over || self.taken_until.is_some_and(|until| until > now) {
+        if is_over || self.lease_until.is_some_and(|until| until > now) {
             return Ok(None);
         }
-        if self.tries >= TRIES_MAX {
+        if self.attempts >= ATTEMPTS_MAX {
             let failed = Self { failed_at: Some(now), ..self.clone() };
             let update = Update::new().set(FAILED_AT, "ua", Value::s(now));
             return Ok(Some((failed, self.ended(tenant, update, now)?)));
         }
         let until = now.plus(FILE_LEASE);
-        let taken = Self { tries: self.tries.saturating_add(1), taken_until: Some(until), rows: 0, ..self.clone() };
+        let taken =
+            Self { attempts: self.attempts.saturating_add(1), lease_until: Some(until), rows: 0, ..self.clone() };
         let update = Update::new()
-            .set(TRIES, TRIES, Value::int(taken.tries))
-            .set(TAKEN_UNTIL, "until", Value::s(until))
+            .set(ATTEMPTS, ATTEMPTS, Value::int(taken.attempts))
+            .set(LEASE_UNTIL, "until", Value::s(until))
             .set(ROWS, ROWS, Value::int(0));
         Ok(Some((taken, self.changed(tenant, update, now)?)))
     }
@@ -281,8 +282,8 @@ impl FileJob {
     pub fn advance(&self, tenant: &Tenant, rows: u64, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
         let until = now.plus(FILE_LEASE);
         let update =
-            Update::new().set(ROWS, ROWS, Value::N(rows.to_string())).set(TAKEN_UNTIL, "until", Value::s(until));
-        let advanced = Self { rows, taken_until: Some(until), ..self.clone() };
+            Update::new().set(ROWS, ROWS, Value::N(rows.to_string())).set(LEASE_UNTIL, "until", Value::s(until));
+        let advanced = Self { rows, lease_until: Some(until), ..self.clone() };
         Ok((advanced, self.changed(tenant, update, now)?))
     }
 
@@ -298,18 +299,18 @@ impl FileJob {
     fn ended(&self, tenant: &Tenant, update: Update, now: Timestamp) -> Result<Transaction, BuildError> {
         let kept = Value::int(now.plus(RECORD_KEPT_FOR).seconds());
         let update = update.set(attr::TTL, attr::TTL, kept).remove(attr::DUE_PK).remove(attr::DUE_SK);
-        self.changed(tenant, update.remove(TAKEN_UNTIL), now)
+        self.changed(tenant, update.remove(LEASE_UNTIL), now)
     }
 
     /// A change of the job, if it is as it was read.
     fn changed(&self, tenant: &Tenant, update: Update, now: Timestamp) -> Result<Transaction, BuildError> {
         let stale = |condition| Clause { condition, failure: Failure::StalePlan };
-        let taken = match self.taken_until {
-            Some(until) => Condition::compare(TAKEN_UNTIL, Cmp::Eq, "seen_until", Value::s(until)),
-            None => Condition::absent(TAKEN_UNTIL),
+        let taken = match self.lease_until {
+            Some(until) => Condition::compare(LEASE_UNTIL, Cmp::Eq, "seen_until", Value::s(until)),
+            None => Condition::absent(LEASE_UNTIL),
         };
         let guards = vec![
-            stale(Condition::compare(TRIES, Cmp::Eq, "seen", Value::int(self.tries))),
+            stale(Condition::compare(ATTEMPTS, Cmp::Eq, "seen", Value::int(self.attempts))),
             stale(taken),
             stale(Condition::absent(READY_AT)),
             stale(Condition::absent(FAILED_AT)),

@@ -246,7 +246,7 @@ impl Pass {
         Ok(Self {
             kind: item.named("kind", PassKind::parse)?,
             state: item.named("state", PassState::parse)?,
-            fence: item.int("setting")?,
+            fence: item.int("migration_fence")?,
             phase: item.int("phase")?,
             requested_by: item.parsed("requested_by", StaffId::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
@@ -271,7 +271,7 @@ impl Pass {
         let mut item = Item::from([
             ("kind".to_owned(), Value::s(self.kind.name())),
             ("state".to_owned(), Value::s(self.state.name())),
-            ("setting".to_owned(), Value::int(self.fence)),
+            ("migration_fence".to_owned(), Value::int(self.fence)),
             ("phase".to_owned(), Value::int(self.phase.into())),
             ("requested_by".to_owned(), Value::s(self.requested_by)),
             ("per_second".to_owned(), Value::int(self.per_second.into())),

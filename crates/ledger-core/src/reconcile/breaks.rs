@@ -86,6 +86,8 @@ kinds! {
     BonusOutstanding = "bonus_outstanding",
     /// The totals of a closed day are not what its entries come to, or the entries cannot be read.
     TotalsDiffer = "totals_differ",
+    /// No item lists what has totals, so no page of its group shows them.
+    TotalsUnlisted = "totals_unlisted",
     /// An operation was in flight for too long after its lease.
     ClaimStuck = "claim_stuck",
     /// An entry was not published as an event for too long.
@@ -181,6 +183,13 @@ impl Finding {
     pub fn of_totals(tenant: &Tenant, of: TotalsOf, date: BusinessDate, difference: &Difference) -> Self {
         let finding = Self::new(tenant, BreakKind::TotalsDiffer, format!("totals:{of}:{date}"));
         finding.expected(&difference.expected).found(&difference.found)
+    }
+
+    /// Totals that no item lists in their group.
+    #[must_use]
+    pub fn of_unlisted_totals(tenant: &Tenant, of: TotalsOf) -> Self {
+        let finding = Self::new(tenant, BreakKind::TotalsUnlisted, format!("totals:{of}"));
+        finding.expected("an item that lists them").found("no item")
     }
 
     pub(super) fn of(mut self, asset: &Asset) -> Self {

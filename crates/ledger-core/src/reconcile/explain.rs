@@ -68,6 +68,7 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::EventUnsent
         | BreakKind::CreditOutstanding
         | BreakKind::BonusOutstanding
-        | BreakKind::TotalsDiffer => return None,
+        | BreakKind::TotalsDiffer
+        | BreakKind::TotalsUnlisted => return None,
     })
 }

@@ -224,7 +224,7 @@ impl Run {
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
     pub fn mark_announced(&self, tenant: &Tenant, now: Timestamp) -> Result<Transaction, BuildError> {
-        let update = Update::new().set("told_at", "now", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+        let update = Update::new().set("announced_at", "now", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
         let key = keys::reconciliation(tenant, self.id);
         let mine = vec![self.holder.is_last()];
         Transaction::unkeyed(vec![TransactItem::update(Role::Reconciliation, key, update, mine)])

@@ -63,7 +63,7 @@ impl RunSums {
             | SettlementState::Paying => &mut self.open,
         };
         *count = count.saturating_add(1);
-        if settlement.turned_back.is_none() {
+        if settlement.undo_reason.is_none() {
             let sums = [(&mut self.fee, &settlement.fee), (&mut self.tax, &settlement.tax)];
             for (sum, amount) in sums.into_iter().chain([(&mut self.payable, &settlement.payable)]) {
                 if let Some(amount) = amount.as_ref().map(Amount::as_balance) {
@@ -79,7 +79,7 @@ impl ToReview {
     /// The settlement, if a person must see to it.
     #[must_use]
     pub fn of(settlement: &Settlement) -> Option<Self> {
-        let why = match (settlement.stuck_at, settlement.turned_back) {
+        let why = match (settlement.stuck_at, settlement.undo_reason) {
             (Some(_), _) => "stuck",
             (None, Some(why)) => why.name(),
             (None, None) => return None,

@@ -69,7 +69,7 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
         };
     }
     match task {
-        Task::Do(_) if settlement.turned_back.is_some() => Ok(Move::Ended(Outcome::Undo)),
+        Task::Do(_) if settlement.undo_reason.is_some() => Ok(Move::Ended(Outcome::Undo)),
         Task::Do(step) => match (step, state) {
             (Step::Collect, SettlementState::Collecting) => Ok(Move::Collect),
             (Step::Hold, SettlementState::Collecting) => write(steps::hold(tenant, settlement, now)),
@@ -86,7 +86,7 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
         },
         // Another run has reached the payout: this run leaves the settlement to it.
         Task::Undo(_) if state == SettlementState::Paying => Ok(Move::Ended(Outcome::Over)),
-        Task::Undo(_) if settlement.turned_back.is_none() => {
+        Task::Undo(_) if settlement.undo_reason.is_none() => {
             write(steps::start_undo(tenant, settlement, UndoReason::StepFailed, now))
         }
         Task::Undo(compensation) => match (compensation, state) {
@@ -120,7 +120,7 @@ pub fn postponed(
     now: Timestamp,
 ) -> Result<Option<Transaction>, BuildError> {
     let is_payout = task == Task::Do(Step::Payout) && settlement.state == SettlementState::Charged;
-    let goes_on = settlement.turned_back.is_none() && settlement.payable.is_some();
+    let goes_on = settlement.undo_reason.is_none() && settlement.payable.is_some();
     match pays_from(settlement).filter(|from| is_payout && goes_on && now < *from) {
         Some(from) => run_again(tenant, settlement, from, now).map(Some),
         None => Ok(None),

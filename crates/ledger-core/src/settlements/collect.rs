@@ -5,7 +5,7 @@
 use super::period::{self, PeriodBatch};
 use super::record::Settlement;
 use super::returned::{self, RETURNED_ID};
-use super::totals::came_back_attribute;
+use super::totals::payouts_returned_attribute;
 use crate::crediting::{PeriodId, PeriodSide, PeriodSums};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -82,7 +82,7 @@ impl Settleable {
     /// What it adds to each sum of a settlement. Refunds and cash taken are negative.
     fn parts(&self) -> Vec<(Part, Delta)> {
         match self {
-            Self::Returned(_, owed) => owed.iter().map(|delta| (Part::CameBack, delta.clone())).collect(),
+            Self::Returned(_, owed) => owed.iter().map(|delta| (Part::PayoutsReturned, delta.clone())).collect(),
             Self::Period(_, sums) => sums.changes().map(|(side, delta)| (Part::Of(side), delta)).collect(),
         }
     }
@@ -104,14 +104,14 @@ enum Part {
     /// A sum as of a period.
     Of(PeriodSide),
     /// What was paid before and returned.
-    CameBack,
+    PayoutsReturned,
 }
 
 impl Part {
     fn attribute(self, asset: &Asset) -> String {
         match self {
             Self::Of(side) => side.attribute(asset),
-            Self::CameBack => came_back_attribute(asset),
+            Self::PayoutsReturned => payouts_returned_attribute(asset),
         }
     }
 
@@ -119,7 +119,7 @@ impl Part {
     fn change(self, sum: Delta, more: bool) -> Delta {
         let sum = match self {
             Self::Of(side) => side.signed(sum),
-            Self::CameBack => sum,
+            Self::PayoutsReturned => sum,
         };
         if more { sum } else { sum.inverse() }
     }

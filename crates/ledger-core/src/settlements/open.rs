@@ -129,7 +129,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         id: SettlementId::new(cx.resource_id),
         merchant: merchant.id,
         state: SettlementState::Collecting,
-        turned_back: None,
+        undo_reason: None,
         stuck_at: None,
         requested_by: *staff,
         run: *run,

@@ -66,7 +66,7 @@ pub struct Settlement {
     /// The present state.
     pub state: SettlementState,
     /// Why it turned back, if it did.
-    pub turned_back: Option<UndoReason>,
+    pub undo_reason: Option<UndoReason>,
     /// Since when it needs review, if it does.
     pub stuck_at: Option<Timestamp>,
     /// The staff member who closed the period; `None`: a schedule did.
@@ -228,7 +228,7 @@ impl Settlement {
             id: item.parsed("settlement_id", SettlementId::parse)?,
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
             state: item.named("state", SettlementState::parse)?,
-            turned_back: item.opt_named("turned_back", UndoReason::parse)?,
+            undo_reason: item.opt_named("undo_reason", UndoReason::parse)?,
             stuck_at: item.opt_timestamp("stuck_at")?,
             requested_by: item.opt_parsed("requested_by", StaffId::parse)?,
             run: OfRun::read(item)?,
@@ -304,7 +304,7 @@ impl Settlement {
             let own = totals.taken.checked_sub(&totals.refunded)?;
             let own = own.checked_sub(&totals.cash_taken)?.checked_plus(&totals.cash_reversed)?;
             let own = own.checked_plus(&totals.deposited)?;
-            own.checked_plus(&totals.came_back)?.checked_plus(&totals.carried_in)
+            own.checked_plus(&totals.payouts_returned)?.checked_plus(&totals.carried_in)
         };
         self.totals.iter().map(|(asset, totals)| Ok((asset.clone(), net(totals)?))).collect()
     }
@@ -324,7 +324,7 @@ impl Settlement {
         let base = net.checked_plus(&self.carried_base)?;
         match self.totals.get(&Asset::Ecopay) {
             Some(totals) => {
-                let base = base.checked_sub(&totals.came_back)?;
+                let base = base.checked_sub(&totals.payouts_returned)?;
                 let base = base.checked_plus(&totals.cash_taken)?.checked_sub(&totals.cash_reversed)?;
                 base.checked_sub(&totals.deposited)
             }
@@ -351,9 +351,9 @@ impl Settlement {
 
     fn changed_if(&self, tenant: &Tenant, more: Vec<Clause>, update: Update, now: Timestamp) -> TransactItem {
         let stale = |condition| Clause { condition, failure: Failure::StalePlan };
-        let direction = match self.turned_back {
-            None => Condition::absent("turned_back"),
-            Some(_) => Condition::exists("turned_back"),
+        let direction = match self.undo_reason {
+            None => Condition::absent("undo_reason"),
+            Some(_) => Condition::exists("undo_reason"),
         };
         let mut clauses = vec![
             stale(Condition::compare("state", Cmp::Eq, "seen_state", Value::s(self.state))),

@@ -176,7 +176,7 @@ pub fn start_undo(
     why: UndoReason,
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
-    let mut update = Update::new().set("turned_back", "why", Value::s(why.name()));
+    let mut update = Update::new().set("undo_reason", "why", Value::s(why.name()));
     if settlement.state == SettlementState::Paying {
         update = to(update, SettlementState::Charged).remove("paying_at");
     }

@@ -45,7 +45,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         let totals = AssetTotals {
             taken: quantity(asset, taken),
             refunded: quantity(asset, refunded),
-            came_back: quantity(asset, "0"),
+            payouts_returned: quantity(asset, "0"),
             cash_taken: quantity(asset, "0"),
             cash_reversed: quantity(asset, "0"),
             deposited: quantity(asset, "0"),
@@ -58,7 +58,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         id: SettlementId::parse("019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap(),
         merchant: MerchantId::parse("019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5f").unwrap(),
         state,
-        turned_back: None,
+        undo_reason: None,
         stuck_at: None,
         requested_by: Some(StaffId::parse("019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d60").unwrap()),
         run: None,
@@ -180,7 +180,7 @@ fn points_and_regional_currency_become_yen_and_debts_are_netted() {
     ];
     assert_eq!(postings(&release), want);
     // The compensation posts the inverse.
-    let undoing = Settlement { state: S::Released, turned_back: Some(UndoReason::KycRefused), ..held };
+    let undoing = Settlement { state: S::Released, undo_reason: Some(UndoReason::KycRefused), ..held };
     let undone = postings(&written(&undoing, Task::Undo(Compensation::Release)));
     assert!(undone.contains(&"merchant held ECOPAY -230".to_owned()), "{undone:?}");
     assert!(undone.contains(&"points_issued  REGIONAL#aoba -10".to_owned()), "{undone:?}");
@@ -200,9 +200,9 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
     let yen = Asset::Ecopay;
     let net = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "400000").unwrap();
     for state in S::ALL {
-        for turned_back in [None, Some(UndoReason::KycRefused)] {
+        for undo_reason in [None, Some(UndoReason::KycRefused)] {
             let at = Settlement {
-                turned_back,
+                undo_reason,
                 put_aside: BTreeMap::from([(yen.clone(), net.as_balance())]),
                 net: Some(net.clone()),
                 payable: Some(net.clone()),
@@ -213,7 +213,7 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
                 let over = next == Ok(Move::Ended(Outcome::Over));
                 assert_eq!(state.is_over(), over && state != S::Paying, "{task:?} on {state}");
                 if let Task::Do(_) = task
-                    && turned_back.is_some()
+                    && undo_reason.is_some()
                     && !state.is_over()
                 {
                     assert_eq!(next, Ok(Move::Ended(Outcome::Undo)), "{task:?} on {state}");
@@ -312,9 +312,9 @@ fn run_from_the_start_is_in_order_from_every_state() {
     let yen = Asset::Ecopay;
     let net = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "400000").unwrap();
     for state in S::ALL {
-        for turned_back in [None, Some(UndoReason::KycRefused)] {
+        for undo_reason in [None, Some(UndoReason::KycRefused)] {
             let at = Settlement {
-                turned_back,
+                undo_reason,
                 put_aside: BTreeMap::from([(yen.clone(), net.as_balance())]),
                 net: Some(net.clone()),
                 payable: Some(net.clone()),
@@ -328,7 +328,7 @@ fn run_from_the_start_is_in_order_from_every_state() {
                     Ok(Move::Write(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
                         None
                     }
-                    Err(error) => panic!("{now_:?} on {state}, {turned_back:?}: {error}"),
+                    Err(error) => panic!("{now_:?} on {state}, {undo_reason:?}: {error}"),
                 };
             }
         }

@@ -13,7 +13,7 @@ pub struct AssetTotals {
     /// The sum of refunds, as a positive quantity.
     pub refunded: Balance,
     /// What was paid before and returned. No fee is taken on it again.
-    pub came_back: Balance,
+    pub payouts_returned: Balance,
     /// The sum of cash that terminals took, which the merchant owes.
     pub cash_taken: Balance,
     /// The sum of such cash that terminals returned.
@@ -34,7 +34,7 @@ impl AssetTotals {
         Self {
             taken: zero(),
             refunded: zero(),
-            came_back: zero(),
+            payouts_returned: zero(),
             cash_taken: zero(),
             cash_reversed: zero(),
             deposited: zero(),
@@ -44,8 +44,8 @@ impl AssetTotals {
     }
 }
 
-pub(super) fn came_back_attribute(asset: &Asset) -> String {
-    format!("came_back_{}", asset.attribute_suffix())
+pub(super) fn payouts_returned_attribute(asset: &Asset) -> String {
+    format!("payouts_returned_{}", asset.attribute_suffix())
 }
 
 /// The field of a sum.
@@ -55,7 +55,7 @@ type Sum = fn(&mut AssetTotals) -> &mut Balance;
 const TOTALS: [(&str, Sum); 7] = [
     ("taken_", |totals| &mut totals.taken),
     ("refunded_", |totals| &mut totals.refunded),
-    ("came_back_", |totals| &mut totals.came_back),
+    ("payouts_returned_", |totals| &mut totals.payouts_returned),
     ("cash_taken_", |totals| &mut totals.cash_taken),
     ("cash_reversed_", |totals| &mut totals.cash_reversed),
     ("deposited_", |totals| &mut totals.deposited),

@@ -7,7 +7,7 @@ use std::fmt;
 
 impl TermsField {
     /// The fields that every tenant has, whatever its assets and limits are.
-    pub(super) const SINGLE: [(Self, &'static str); 20] = [
+    pub(super) const SINGLE: [(Self, &'static str); 21] = [
         (Self::CardBonusRate, "card.bonus_rate"),
         (Self::CardCap, "card.cap"),
         (Self::CardPinAbove, "card.pin_above"),
@@ -16,6 +16,7 @@ impl TermsField {
         (Self::Co2Rate, "co2.kg_per_yen"),
         (Self::Co2Source, "co2.source"),
         (Self::Co2Version, "co2.version"),
+        (Self::DisplayName, "display_name"),
         (Self::HoldHours, "hold_hours"),
         (Self::LimitsSuspend, "limits.suspend"),
         (Self::PointsRate, "points_rate"),
@@ -75,6 +76,7 @@ impl fmt::Display for TermsField {
             | Self::Co2Rate
             | Self::Co2Source
             | Self::Co2Version
+            | Self::DisplayName
             | Self::HoldHours
             | Self::LimitsSuspend
             | Self::PointsRate

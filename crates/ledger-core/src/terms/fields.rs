@@ -2,8 +2,8 @@
 
 use super::field_values::{NOT_ENABLED, amount, balance, flag, must, rate, shown, source};
 use super::{
-    CardPinTerms, CashBonusTerms, HoldHours, RegistrationNumber, SettlementTerms, SpentPoints, TenantTerms, TopupTerms,
-    asset,
+    CardPinTerms, CashBonusTerms, DisplayName, HoldHours, RegistrationNumber, SettlementTerms, SpentPoints,
+    TenantTerms, TopupTerms, asset,
 };
 use crate::calendar::ScheduleError;
 use crate::canonical::parse_canonical;
@@ -52,6 +52,8 @@ pub enum TermsField {
     Co2Source,
     /// The version of that source.
     Co2Version,
+    /// What people call the programme.
+    DisplayName,
     /// The most that one request may grant of an asset without approval.
     GrantLimit(Asset),
     /// How long a merchant may hold a customer's money, in hours.
@@ -127,6 +129,7 @@ impl TermsField {
             Self::Co2Rate => Some(terms.co2.rate.text()),
             Self::Co2Source => Some(terms.co2.source.clone()),
             Self::Co2Version => Some(terms.co2.version.clone()),
+            Self::DisplayName => Some(terms.display_name.to_string()),
             Self::GrantLimit(asset) => terms.grant_limits.0.get(asset).map(Amount::text),
             Self::HoldHours => terms.hold_hours.map(|hold| hold.hours().to_string()),
             Self::Limit(holder, asset, rule) => terms.limits.as_ref()?.rule(*holder, asset, *rule).map(Balance::text),
@@ -179,6 +182,9 @@ impl TermsField {
             Self::Co2Rate => terms.co2.rate = rate(must(to)?)?,
             Self::Co2Source => terms.co2.source = source(must(to)?)?,
             Self::Co2Version => terms.co2.version = source(must(to)?)?,
+            Self::DisplayName => {
+                terms.display_name = DisplayName::parse(must(to)?).map_err(|error| error.to_string())?;
+            }
             Self::GrantLimit(asset) => {
                 let spec = terms.spec(asset).ok_or(NOT_ENABLED)?;
                 let limit = to.map(|text| amount(spec, text)).transpose()?;

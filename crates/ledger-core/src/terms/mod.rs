@@ -4,6 +4,7 @@ mod asset;
 mod card_pin;
 mod cash_bonus;
 mod ceilings;
+mod display_name;
 mod field_names;
 mod field_values;
 mod fields;
@@ -21,6 +22,7 @@ pub use asset::{AssetState, AssetTerms};
 pub use card_pin::CardPinTerms;
 pub use cash_bonus::CashBonusTerms;
 pub use ceilings::CeilingTerms;
+pub use display_name::DisplayName;
 pub use fields::{TermsChanges, TermsField, TermsFieldChange, TermsFieldError};
 pub use grant_limits::GrantLimits;
 pub(crate) use schedule::{FROM, LAST, NEXT, TERMS, TERMS_FROM, VERSION, folded};
@@ -60,6 +62,8 @@ pub(crate) fn split_alone() -> Condition {
 pub struct TenantTerms {
     /// The version of the terms.
     pub version: TermsVersion,
+    /// What people call the programme.
+    pub display_name: DisplayName,
     /// Whether requests must carry an idempotency key.
     pub key_phase: KeyPhase,
     /// The assets that are enabled for the tenant.
@@ -237,6 +241,7 @@ impl TenantTerms {
         }
         Ok(Self {
             version: TermsVersion::read(item)?,
+            display_name: DisplayName::read(item)?,
             key_phase: item.named("key_phase", KeyPhase::parse)?,
             assets,
             co2: Co2Terms {
@@ -269,6 +274,7 @@ impl TenantTerms {
         let assets = self.assets.iter().map(|(asset, terms)| (asset.to_string(), Value::M(terms.item()))).collect();
         let mut item = Item::from([
             form::format_attribute(),
+            self.display_name.attribute(),
             ("key_phase".to_owned(), Value::s(self.key_phase.name())),
             ("assets".to_owned(), Value::M(assets)),
             ("co2_rate".to_owned(), Value::N(self.co2.rate.text())),

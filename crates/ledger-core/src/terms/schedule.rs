@@ -17,7 +17,8 @@ pub const TERMS_LEAD: Duration = Duration::from_secs(10 * 60);
 
 /// The attributes of `CONFIG` that are terms of the programme. A version has all of them; the others are switches, which
 /// hold at once.
-const PROGRAMME: [&str; 19] = [
+const PROGRAMME: [&str; 20] = [
+    super::DisplayName::ATTRIBUTE,
     "assets",
     "co2_rate",
     "co2_source",

@@ -28,6 +28,7 @@ fn whole() -> TenantTerms {
     let points = Amount::parse(&AssetSpec::POINT, "1000").unwrap();
     TenantTerms {
         version: TermsVersion::new(2).unwrap(),
+        display_name: DisplayName::parse("Aoba").unwrap(),
         key_phase: KeyPhase::Mandatory,
         assets: specs.map(asset).into(),
         co2: Co2Terms { rate: rate("0.01"), source: "estimate".to_owned(), version: "2026-04".to_owned() },
@@ -163,7 +164,7 @@ fn version_that_has_begun_is_folded_into_the_configuration() {
 }
 
 /// Each field: another value than the present one, how it is shown, and whether it can be cleared.
-const FIELDS: [(&str, &str, &str, bool); 25] = [
+const FIELDS: [(&str, &str, &str, bool); 26] = [
     ("assets.ECOPAY.cap", "50000", "50000", true),
     ("assets.ECOPAY.spendable", "false", "false", false),
     ("assets.REGIONAL#yama.transferable", "false", "false", false),
@@ -174,6 +175,7 @@ const FIELDS: [(&str, &str, &str, bool); 25] = [
     ("cash_ceiling", "300000", "300000", false),
     ("co2.kg_per_yen", "0.5", "0.5", false),
     ("co2.source", "another", "another", false),
+    ("display_name", " \u{304b}\u{3099}Pay ", "\u{304c}Pay", false),
     ("co2.version", "2027-04", "2027-04", false),
     ("grant_limits.POINT", "500", "500", true),
     ("hold_hours", "720", "720", true),
@@ -254,6 +256,9 @@ fn invalid_fields_are_named_all_of_them() {
         ("limits.merchant.ECOPAY.transfer_day", "1"),
         ("limits.customer.JCREDIT.pay_day", "1"),
         ("co2.source", ""),
+        ("display_name", " "),
+        ("display_name", "a\u{200b}b"),
+        ("display_name", "4242 4242 4242 4242"),
         ("key_phase", "optional"),
         ("records", "6"),
         ("assets.ECOPAY.scale", "2"),

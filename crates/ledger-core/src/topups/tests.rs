@@ -12,8 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
-    TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase, SignInTerms,
+    SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -51,6 +51,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
     let ecopay = AssetTerms::running(AssetSpec::ECOPAY, None);
     TenantTerms {
         version: TermsVersion::FIRST,
+        display_name: DisplayName::parse("Aoba").unwrap(),
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::from([(Asset::Ecopay, ecopay)]),
         co2: Co2Terms { rate: Rate::ZERO, source: "s".to_owned(), version: "1".to_owned() },

@@ -23,7 +23,7 @@ fn record() -> Record {
         operation: Operation::Topup,
         principal: Principal::Customer(CustomerId::parse(ID).unwrap()),
     };
-    Record::new(&owner, "moved", Actor::System, "x", now())
+    Record::new(&owner, "advanced", Actor::System, "x", now())
 }
 
 fn writing(role: Role, key: Key, update: Update) -> TransactItem {
@@ -78,7 +78,7 @@ fn record_beside_an_entry_is_added_only_if_it_holds_more() {
     assert_eq!(whole.clone().recorded(record()).unwrap(), whole);
     let answers = record().answers(&[ProviderAnswer::Refused("card_declined".to_owned()), ProviderAnswer::Absent]);
     let item = last(&whole.recorded(answers).unwrap());
-    let answers = item.list("heard").unwrap();
+    let answers = item.list("answers").unwrap();
     let Some(Value::M(refused)) = answers.first() else { panic!("{answers:?}") };
     assert_eq!((answers.len(), refused.text("code")), (2, Ok("card_declined")));
 }
@@ -87,7 +87,7 @@ fn record_beside_an_entry_is_added_only_if_it_holds_more() {
 fn record_has_the_reason_for_the_undo() {
     let mut items = moving();
     let settlement = keys::config(&tenant());
-    items.push(writing(Role::Settlement, settlement, Update::new().set("turned_back", "why", Value::s("kyc_refused"))));
+    items.push(writing(Role::Settlement, settlement, Update::new().set("undo_reason", "why", Value::s("kyc_refused"))));
     let item = last(&Transaction::unkeyed(items).unwrap().recorded(record()).unwrap());
     assert_eq!(item.text("why"), Ok("kyc_refused"));
 }

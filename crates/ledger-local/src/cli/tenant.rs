@@ -3,7 +3,7 @@
 use super::legacy_model;
 use crate::member_args;
 use crate::recover_command::RecoverCommand;
-use crate::tenant_command::{ListCommand, OpenCommand, ReindexCommand, ShardsCommand};
+use crate::tenant_command::{HomeCommand, ListCommand, OpenCommand, ReindexCommand, ShardsCommand};
 use crate::terms_command::TermsCommand;
 use clap::Subcommand;
 use ledger_core::migration::Model;
@@ -69,6 +69,21 @@ pub enum TenantSub {
         /// Name of the registry (default: the table's name and `-registry`).
         #[arg(long, value_name = "TABLE")]
         registry: Option<String>,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+    /// Record in the registry that a tenant's money is in another table, after a restore: for example `tenant home aoba
+    /// --table ledger-restored --registry ledger-registry`. It copies nothing.
+    Home {
+        /// Slug of the tenant.
+        slug: String,
+        /// Name of the restored table.
+        #[arg(long)]
+        table: String,
+        /// Name of the registry.
+        #[arg(long, value_name = "TABLE")]
+        registry: String,
         /// DynamoDB endpoint URL (default: the AWS SDK's Region).
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
@@ -143,6 +158,8 @@ pub enum TenantCommand {
     Open(OpenCommand),
     /// List the tenants.
     List(ListCommand),
+    /// Record a tenant's table.
+    Home(HomeCommand),
     /// Add a tenant's records to lists and searches.
     Reindex(ReindexCommand),
     /// Raise a tenant's shards.
@@ -173,6 +190,9 @@ impl TenantSub {
             }
             Self::List { table, registry, endpoint_url } => {
                 TenantCommand::List(ListCommand { table, registry_name: registry, endpoint_url })
+            }
+            Self::Home { slug, table, registry, endpoint_url } => {
+                TenantCommand::Home(HomeCommand { slug, table, registry_name: registry, endpoint_url })
             }
             Self::Recover { slug, owners, finish, marker_keys, table, endpoint_url } => {
                 TenantCommand::Recover(RecoverCommand { slug, owners, finish, marker_keys, table, endpoint_url })

@@ -108,6 +108,11 @@ fn tenant_commands_that_write_require_a_table() {
     let TenantCommand::Shards(raise) = tenant("tenant shards aoba --due 64 --table ledger") else { panic!("shards") };
     assert_eq!((raise.slug.as_str(), raise.due, raise.table.as_str()), ("aoba", 64, "ledger"));
     assert!(parse("tenant shards aoba --due 64").is_err());
+    let TenantCommand::Home(home) = tenant("tenant home aoba --table restored --registry ledger-registry") else {
+        panic!("home")
+    };
+    assert_eq!((home.table.as_str(), home.registry_name.as_str()), ("restored", "ledger-registry"));
+    assert!(parse("tenant home aoba --table restored").is_err(), "a restored table has no registry of its own");
 }
 
 #[test]

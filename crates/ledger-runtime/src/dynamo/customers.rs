@@ -5,7 +5,7 @@
 
 use super::reads::{ReadError, Readable};
 use super::{Cancellation, Dynamo, WriteError, convert};
-use crate::cache::Cache;
+use crate::cache::{Cache, ENTRIES_MAX};
 use crate::clock::Clock;
 use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::form::check_format;
@@ -21,13 +21,23 @@ use std::sync::Arc;
 /// How often one transaction is placed again because a customer's items were not where its plan expected them.
 const ROUNDS_MAX: u32 = 8;
 
+/// The most tenants whose layout and format are cached.
+const TENANTS_MAX: usize = if cfg!(test) { 3 } else { ENTRIES_MAX };
+
 /// The tenants' layouts and formats, cached for a minute.
 #[derive(Clone, Debug)]
 pub(super) struct Layouts {
-    cache: Arc<Cache<Tenant, Arc<Layout>>>,
-    /// Why nothing may be written for a tenant; `None` if its format is this release's.
-    formats: Arc<Cache<Tenant, Option<ItemError>>>,
+    cache: Arc<Cache<Tenant, TenantForm, TENANTS_MAX>>,
     clock: Clock,
+}
+
+/// What a tenant's `CONFIG` says of its items. One value, so that neither part is cached without the other.
+#[derive(Clone, Debug)]
+struct TenantForm {
+    /// Where it keeps its customers.
+    layout: Result<Arc<Layout>, ItemError>,
+    /// Whether its format is this release's; if not, nothing may be written for it.
+    format: Result<(), ItemError>,
 }
 
 /// Why a customer could not be moved to the place that a phase requires. Nothing was applied.
@@ -57,7 +67,7 @@ pub enum CustomerMoveError {
 
 impl Layouts {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { cache: Arc::default(), formats: Arc::default(), clock }
+        Self { cache: Arc::default(), clock }
     }
 }
 
@@ -71,8 +81,8 @@ impl Dynamo {
     #[cfg(test)]
     pub(crate) fn with_split_layout(self, tenant: &Tenant) -> Self {
         let now = self.layouts.clock.now();
-        self.layouts.formats.put(tenant.clone(), None, now);
-        self.layouts.cache.put(tenant.clone(), Arc::new(Layout::Split), now);
+        let form = TenantForm { layout: Ok(Arc::new(Layout::Split)), format: Ok(()) };
+        self.layouts.cache.put(tenant.clone(), form, now);
         self
     }
 
@@ -81,11 +91,7 @@ impl Dynamo {
     /// # Errors
     /// [`ReadError`] if the layout cannot be read; the tenant's customers cannot be read either then.
     pub async fn layout(&self, tenant: &Tenant) -> Result<Arc<Layout>, ReadError> {
-        let now = self.layouts.clock.now();
-        match self.layouts.cache.get(tenant, now) {
-            Some((layout, _)) => Ok(layout),
-            None => Box::pin(self.reread_layout(tenant)).await,
-        }
+        layout_in(self.form(tenant).await?)
     }
 
     /// Reads where a tenant keeps its customers from the table.
@@ -93,33 +99,35 @@ impl Dynamo {
     /// # Errors
     /// [`ReadError`] if the layout cannot be read.
     pub async fn reread_layout(&self, tenant: &Tenant) -> Result<Arc<Layout>, ReadError> {
-        match self.get_stored(&keys::config(tenant)).await? {
-            Some(config) => Ok(self.remember(tenant, &config)?),
-            // A tenant without a configuration has no customers. Not cached, because a later configuration may set any
-            // layout.
-            None => Ok(Arc::new(Layout::Split)),
+        layout_in(self.reread_form(tenant).await?)
+    }
+
+    /// What a tenant's `CONFIG` says of its items, at most a minute old; `None` if there is no `CONFIG`.
+    async fn form(&self, tenant: &Tenant) -> Result<Option<TenantForm>, ReadError> {
+        match self.layouts.cache.get(tenant, self.layouts.clock.now()) {
+            Some((form, _)) => Ok(Some(form)),
+            None => Box::pin(self.reread_form(tenant)).await,
         }
     }
 
-    fn remember(&self, tenant: &Tenant, config: &Item) -> Result<Arc<Layout>, ItemError> {
-        let now = self.layouts.clock.now();
-        self.layouts.formats.put(tenant.clone(), check_format(config).err(), now);
-        let layout = Arc::new(Layout::read(config)?);
-        self.layouts.cache.put(tenant.clone(), Arc::clone(&layout), now);
-        Ok(layout)
+    /// The same from the table. An absent `CONFIG` is not cached, because a later one may set any layout.
+    async fn reread_form(&self, tenant: &Tenant) -> Result<Option<TenantForm>, ReadError> {
+        let config = self.get_stored(&keys::config(tenant)).await?;
+        Ok(config.map(|config| self.remember(tenant, &config)))
+    }
+
+    fn remember(&self, tenant: &Tenant, config: &Item) -> TenantForm {
+        let form = TenantForm { layout: Layout::read(config).map(Arc::new), format: check_format(config) };
+        self.layouts.cache.put(tenant.clone(), form.clone(), self.layouts.clock.now());
+        form
     }
 
     /// Requires that a tenant has this release's format, by its `CONFIG` as it was at most a minute ago. What is read does
     /// not need it: a stored response is replayed.
     async fn check_format(&self, tenant: &Tenant) -> Result<(), WriteError> {
-        // By the format itself: a layout that is still cached does not show that the format is.
-        let now = self.layouts.clock.now();
-        if self.layouts.formats.get(tenant, now).is_none() {
-            drop(Box::pin(self.reread_layout(tenant)).await.map_err(not_written)?);
-        }
-        match self.layouts.formats.get(tenant, now) {
-            Some((Some(error), _)) => Err(not_written(ReadError::Unreadable(error))),
-            Some((None, _)) | None => Ok(()),
+        match self.form(tenant).await.map_err(not_written)? {
+            Some(form) => form.format.map_err(|error| not_written(ReadError::Unreadable(error))),
+            None => Ok(()),
         }
     }
 
@@ -341,6 +349,14 @@ impl Dynamo {
     }
 }
 
+/// The layout. A tenant without a configuration has no customers.
+fn layout_in(form: Option<TenantForm>) -> Result<Arc<Layout>, ReadError> {
+    match form {
+        Some(form) => Ok(form.layout?),
+        None => Ok(Arc::new(Layout::Split)),
+    }
+}
+
 /// Converts a failed read of the layout into a write error. Nothing was sent.
 fn not_written(error: ReadError) -> WriteError {
     match error {
@@ -355,7 +371,7 @@ fn not_written(error: ReadError) -> WriteError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Step, Store, terms};
+    use crate::testing::{Step, Store, assembled, terms};
     use ledger_core::migration::{Model, Phase};
     use serde_json::json;
 
@@ -375,5 +391,28 @@ mod tests {
             assert_eq!(migration.phase, Phase::first(Model::GodRecord));
         }
         assert!(store.is_through());
+    }
+
+    /// Whatever the cache has dropped for other tenants, the format is seen with the layout.
+    #[tokio::test]
+    async fn later_format_is_seen_by_every_write_with_more_tenants_than_the_cache_holds() {
+        let Step::Ok(mut config) = terms("mandatory") else { panic!() };
+        config["Item"]["format"] = json!({"N": "2"});
+        let store = Store::script(vec![Step::Ok(config.clone()); 500]);
+        let (ledger, _) = store.ledger();
+        let transaction = assembled("100", &ledger);
+        let (mut dynamo, demo) = (ledger.dynamo().clone(), Tenant::parse("demo").unwrap());
+        drop(dynamo.reread_layout(&demo).await.unwrap());
+        for other in 0..200 {
+            dynamo = dynamo.with_split_layout(&Tenant::parse(&format!("other-{other}")).unwrap());
+            if other % 2 == 0 {
+                assert_eq!(*dynamo.layout(&demo).await.unwrap(), Layout::Split);
+            }
+            let refused = dynamo.write(&transaction).await;
+            assert!(matches!(refused, Err(WriteError::LaterForm(_))), "{other}: {refused:?}");
+        }
+        let asked = store.seen();
+        assert!(asked.iter().all(|seen| seen.target == "GetItem"));
+        assert!((1..=201).contains(&asked.len()), "{} reads", asked.len());
     }
 }

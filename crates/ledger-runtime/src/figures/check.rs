@@ -30,6 +30,8 @@ const TOTALS_AT_ONCE: usize = 100;
 pub(crate) struct Checked {
     /// Where totals differ from the journal.
     pub(crate) differences: Vec<(TotalsOf, BusinessDate, Difference)>,
+    /// What has entries and is not listed in its group.
+    pub(crate) unlisted: BTreeSet<TotalsOf>,
     /// The days whose entries cannot be read.
     pub(crate) unreadable: Vec<BusinessDate>,
 }
@@ -45,7 +47,7 @@ pub(crate) async fn check(app: &App, tenant: &Tenant, today: BusinessDate) -> Re
     let days = PostingDays::read(tenant, &dynamo.query(&reads::closed_days(tenant, None, Some(finished))).await?)?;
     let recent = finished.days_before(RECENT_DAYS.saturating_sub(1));
     let is_due = |date: BusinessDate| date >= recent || turn(date) == turn(today);
-    let mut known: Option<Vec<TotalsOf>> = None;
+    let mut known: Option<BTreeSet<TotalsOf>> = None;
     let all: Vec<&ClosedDay> = days.iter().collect();
     for (place, closed) in all.iter().enumerate().filter(|(place, closed)| *place > 0 && is_due(closed.date)) {
         // Several days may be closed at once, long after their ends, so that segments with entries of this day are from before
@@ -64,6 +66,8 @@ pub(crate) async fn check(app: &App, tenant: &Tenant, today: BusinessDate) -> Re
             Some(with_totals) => with_totals,
             None => all_with_totals(dynamo, tenant).await?,
         };
+        let is_unlisted = |of: &TotalsOf| keys::has_totals(tenant, *of).is_some() && !with_totals.contains(of);
+        checked.unlisted.extend(tally.sums.keys().copied().filter(is_unlisted));
         let of: BTreeSet<TotalsOf> = with_totals.iter().copied().chain(tally.sums.keys().copied()).collect();
         known = Some(with_totals);
         for (of, totals) in stored(dynamo, tenant, closed.date, &of.into_iter().collect::<Vec<_>>()).await? {
@@ -96,11 +100,11 @@ async fn journal(
 }
 
 /// The tenant, and every merchant, shop and terminal that has totals of any day.
-async fn all_with_totals(dynamo: &Dynamo, tenant: &Tenant) -> Result<Vec<TotalsOf>, Problem> {
-    let mut found = vec![TotalsOf::Tenant];
+async fn all_with_totals(dynamo: &Dynamo, tenant: &Tenant) -> Result<BTreeSet<TotalsOf>, Problem> {
+    let mut found = BTreeSet::from([TotalsOf::Tenant]);
     for group in TotalsGroup::ALL {
         for item in dynamo.query(&reads::with_totals(tenant, group, None)).await? {
-            found.push(listed_totals(&item)?);
+            found.insert(listed_totals(&item)?);
         }
     }
     Ok(found)

@@ -121,7 +121,7 @@ impl Settler {
             };
             let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
             let transaction = Transaction::of_event(*draft, &claim, &returned::provenance(tenant, &settlement, now));
-            let record = Record::of_task(tenant, &settlement, PAYOUT, "told", &answers, now);
+            let record = Record::of_task(tenant, &settlement, PAYOUT, "reported", &answers, now);
             let transaction = self.built(&at, transaction.and_then(|returned| returned.recorded(record)))?;
             match self.ledger.attempt(tenant, Operation::SettlementReturned, &transaction).await? {
                 WriteOutcome::Applied => {
@@ -178,7 +178,7 @@ impl Settler {
         let to = (TenantAccount::StripeClearing, Some(payout.id.as_str()));
         let transaction = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
         let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, PAYOUT), "moved", transaction, answers).await.map(|_| ())
+        self.write_recorded((at, settlement, PAYOUT), "advanced", transaction, answers).await.map(|_| ())
     }
 
     /// Handles a refusal: no payout was made, and none will be with this PSP key.
@@ -194,7 +194,7 @@ impl Settler {
             Outlook::Final => {
                 let now = self.ledger.clock().now();
                 let undone = self.built(at, rules::start_undo(&at.tenant, mine, UndoReason::PayoutRefused, now))?;
-                self.write_recorded((at, mine, PAYOUT), "moved", undone, answers).await.map(|_| true)
+                self.write_recorded((at, mine, PAYOUT), "advanced", undone, answers).await.map(|_| true)
             }
             Outlook::MayPass { burnt } => {
                 if burnt {

@@ -22,7 +22,7 @@ pub struct SettlementView {
     /// Why it was undone: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<words::UndoReason>)]
-    pub turned_back: Option<&'static str>,
+    pub undo_reason: Option<&'static str>,
     /// The time since which it needs review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_since: Option<String>,
@@ -95,7 +95,7 @@ pub struct AssetTotalsView {
     pub refunded: String,
     /// The amount of an earlier payout that was returned; no fee is taken on it again. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub came_back: Option<String>,
+    pub payouts_returned: Option<String>,
     /// The cash that terminals took for cards, which the merchant owes. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cash_taken: Option<String>,
@@ -118,7 +118,7 @@ impl From<&Settlement> for SettlementView {
             settlement_id: settlement.id.to_string(),
             merchant_id: settlement.merchant.to_string(),
             status: settlement.state.name().to_owned(),
-            turned_back: settlement.turned_back.map(|why| why.name()),
+            undo_reason: settlement.undo_reason.map(|why| why.name()),
             stuck_since: settlement.stuck_at.map(|at| at.to_string()),
             records: settlement.records,
             totals: totals.collect(),
@@ -149,8 +149,8 @@ impl From<&AssetTotals> for AssetTotalsView {
     fn from(totals: &AssetTotals) -> Self {
         let [taken, refunded, carried_in] = [&totals.taken, &totals.refunded, &totals.carried_in].map(Balance::text);
         let present = |sum: &Balance| sum.as_delta().map(|_| sum.text());
-        let [came_back, cash_taken, cash_reversed, deposited] =
-            [&totals.came_back, &totals.cash_taken, &totals.cash_reversed, &totals.deposited].map(present);
-        Self { taken, refunded, came_back, cash_taken, cash_reversed, deposited, carried_in }
+        let [payouts_returned, cash_taken, cash_reversed, deposited] =
+            [&totals.payouts_returned, &totals.cash_taken, &totals.cash_reversed, &totals.deposited].map(present);
+        Self { taken, refunded, payouts_returned, cash_taken, cash_reversed, deposited, carried_in }
     }
 }

@@ -207,7 +207,7 @@ pub(crate) fn records() -> Vec<Item> {
     }
     take(&json!({
         "uuid": {"S": "demo#tenant#root"}, "type": {"S": "MIGRATION#backfill"}, "kind": {"S": "backfill"},
-        "state": {"S": "done"}, "setting": {"N": "3"}, "phase": {"N": "2"}, "fence": {"N": "1"},
+        "state": {"S": "done"}, "migration_fence": {"N": "3"}, "phase": {"N": "2"}, "fence": {"N": "1"},
         "lease_until": {"S": "2026-11-21T09:30:00.000Z"}, "per_second": {"N": "10"},
         "requested_by": {"S": "019a0000-0000-7000-8000-000000000041"}, "created_at": {"S": "2026-11-21T09:30:00.000Z"},
         "finished_at": {"S": "2026-11-21T09:31:00.000Z"}, "customers": {"N": "4"}, "changed": {"N": "3"},

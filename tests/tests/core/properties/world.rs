@@ -12,8 +12,8 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, MerchantTerms,
-    SignInTerms, SpentPoints, TenantTerms, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase,
+    MerchantTerms, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -91,6 +91,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
         assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000_000));
         TenantTerms {
             version: TermsVersion::FIRST,
+            display_name: DisplayName::parse("Aoba").unwrap(),
             key_phase: KeyPhase::Mandatory,
             assets,
             co2: Co2Terms { rate: rate(co2), source: "estimate".to_owned(), version: "1".to_owned() },

@@ -18,8 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
-    TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase, SignInTerms,
+    SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -90,6 +90,7 @@ impl Handler {
             friend: CustomerId::new(id(2)),
             terms: TenantTerms {
                 version: TermsVersion::FIRST,
+                display_name: DisplayName::parse("Aoba").unwrap(),
                 key_phase: KeyPhase::Mandatory,
                 assets,
                 co2: Co2Terms { rate: rate("0.01"), source: "estimate".to_owned(), version: "1".to_owned() },

@@ -79,6 +79,13 @@ async fn totals_that_differ_from_the_journal_are_found_and_named() {
     let _ = reported(&merchant, "gone").await;
     world.plant(totals(&merchant).clone()).await;
 
+    // Totals that no item lists are in no page of their group.
+    let (group, subject) = (format!("{}#totals_of#merchant", world.tenant), format!("SUBJECT#{merchant}"));
+    remove(world, books.row(&group, &subject).expect("the list")).await;
+    let report = world.reconciled().await;
+    assert_eq!(roots(&report), found("totals_unlisted", &format!("totals:{merchant}")), "{report}");
+    world.plant(books.row(&group, &subject).expect("the list").clone()).await;
+
     // An entry that is gone: other checks find it too.
     let (_, entry) = entry(&books, "transfer");
     remove(world, entry).await;

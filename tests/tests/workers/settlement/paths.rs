@@ -15,7 +15,7 @@ async fn merchant_refused_by_kyc_is_settled_next_time() {
     shop.kyc.answer(merchant, KycAnswer::Refused);
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let view = shop.view(&at).await;
-    assert_eq!((view["status"].clone(), view["turned_back"].clone()), (json!("undone"), json!("kyc_refused")));
+    assert_eq!((view["status"].clone(), view["undo_reason"].clone()), (json!("undone"), json!("kyc_refused")));
     assert_eq!((view["records"].clone(), shop.file(&at)), (json!(0), None));
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "3000");
     assert_eq!(shop.of_balance("ECOPAY", "held").await, "0");
@@ -52,7 +52,7 @@ async fn payout_too_large_for_the_file_is_undone_in_full() {
     let at = shop.close().await;
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let view = shop.view(&at).await;
-    assert_eq!((view["status"].clone(), view["turned_back"].clone()), (json!("undone"), json!("payout_refused")));
+    assert_eq!((view["status"].clone(), view["undo_reason"].clone()), (json!("undone"), json!("payout_refused")));
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "20000000000");
     let books = shop.world.check_books().await;
     for account in ["fees", "consumption_tax", "bank_clearing"] {

@@ -36,7 +36,7 @@ async fn assert_paid_again(shop: &Settling) {
     let next = shop.close().await;
     assert_eq!(shop.walk(&next).await, Ended::Over);
     let view = shop.view(&next).await;
-    let totals = json!({"taken": "1000", "refunded": "0", "came_back": "2951", "carried_in": "0"});
+    let totals = json!({"taken": "1000", "refunded": "0", "payouts_returned": "2951", "carried_in": "0"});
     assert_eq!(view["totals"]["ECOPAY"], totals);
     let fields = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
     assert_eq!(fields, ["paid", "3951", "15", "1", "3935"]);

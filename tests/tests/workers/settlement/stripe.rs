@@ -42,7 +42,7 @@ async fn assert_paid(shop: &Settling, at: &SettlementRef) {
 async fn assert_undone(shop: &Settling, at: &SettlementRef) {
     assert_eq!(shop.walk(at).await, Ended::Over);
     let view = shop.view(at).await;
-    assert_eq!((view["status"].clone(), view["turned_back"].clone()), (json!("undone"), json!("payout_refused")));
+    assert_eq!((view["status"].clone(), view["undo_reason"].clone()), (json!("undone"), json!("payout_refused")));
     assert_eq!((shop.payouts().len(), shop.of_balance("ECOPAY", "balance").await), (0, "3000".to_owned()));
     shop.world.check_books().await;
 }

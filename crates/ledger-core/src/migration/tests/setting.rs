@@ -6,6 +6,7 @@ use crate::keys::attr;
 fn config(stored: Value) -> Item {
     let aoba = m(&[("scale", n("2")), ("spendable", Value::Bool(true)), ("transferable", Value::Bool(true))]);
     item(&[
+        ("display_name", s("Aoba")),
         ("key_phase", s("mandatory")),
         ("assets", m(&[("ECOPAY", m(&[])), ("POINT", m(&[])), ("REGIONAL#aoba", aoba)])),
         ("co2_rate", n("0.01")),

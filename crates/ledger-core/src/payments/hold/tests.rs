@@ -10,8 +10,8 @@ use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase, MerchantTerms,
-    SignInTerms, SpentPoints, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, HoldHours, KeyPhase,
+    MerchantTerms, SignInTerms, SpentPoints, TermsVersion,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -30,6 +30,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
     let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
     TenantTerms {
         version: TermsVersion::FIRST,
+        display_name: DisplayName::parse("Aoba").unwrap(),
         key_phase: KeyPhase::Mandatory,
         assets: [AssetSpec::ECOPAY, AssetSpec::POINT, regional()].map(asset).into(),
         co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "s".to_owned(), version: "1".to_owned() },

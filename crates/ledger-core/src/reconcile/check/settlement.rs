@@ -72,7 +72,7 @@ impl Sums {
                 self.merchants.insert(stamp.merchant);
                 self.stamped = self.stamped.saturating_add(1);
                 for (asset, delta) in stamp.delta {
-                    add_to_sum(&mut self.totals, SettledSum { side: SettledSide::CameBack, asset }, delta);
+                    add_to_sum(&mut self.totals, SettledSum { side: SettledSide::PayoutsReturned, asset }, delta);
                 }
             }
             SettlementFact::Period(period) => {

@@ -89,7 +89,7 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
         let sides = [
             (SettledSide::Taken, &of_asset.taken),
             (SettledSide::Refunded, &of_asset.refunded),
-            (SettledSide::CameBack, &of_asset.came_back),
+            (SettledSide::PayoutsReturned, &of_asset.payouts_returned),
             (SettledSide::CashTaken, &of_asset.cash_taken),
             (SettledSide::CashReversed, &of_asset.cash_reversed),
             (SettledSide::Deposited, &of_asset.deposited),

@@ -67,7 +67,8 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     observed.extend(bonus::of_entry(at, &of)?);
     observed.extend(credit_by_seal(at, entry)?);
     if is_to_publish(&at.tenant, at.item) && at.is_late(entry.created_at, at.limits.event) {
-        let late = at.finding(BreakKind::EventUnsent, format!("transaction:{}", entry.id)).expected("told as an event");
+        let late =
+            at.finding(BreakKind::EventUnsent, format!("transaction:{}", entry.id)).expected("published as an event");
         observed.push(at.broken(late.found(format!("due since {}", entry.created_at)).by([at.owner()])));
     }
     Ok(observed)

@@ -84,7 +84,7 @@ pub enum SettledSide {
     /// The sum of refunds.
     Refunded,
     /// The sum of payouts of earlier settlements that were returned.
-    CameBack,
+    PayoutsReturned,
     /// The sum of cash that terminals took, which the merchant owes.
     CashTaken,
     /// The sum of such cash that terminals returned.
@@ -100,7 +100,7 @@ impl SettledSide {
     pub const ALL: [Self; 7] = [
         Self::Taken,
         Self::Refunded,
-        Self::CameBack,
+        Self::PayoutsReturned,
         Self::CashTaken,
         Self::CashReversed,
         Self::Deposited,
@@ -113,7 +113,7 @@ impl SettledSide {
         match self {
             Self::Taken => "taken",
             Self::Refunded => "refunded",
-            Self::CameBack => "came_back",
+            Self::PayoutsReturned => "payouts_returned",
             Self::CashTaken => "cash_taken",
             Self::CashReversed => "cash_reversed",
             Self::Deposited => "deposited",

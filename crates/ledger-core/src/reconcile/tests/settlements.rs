@@ -45,7 +45,7 @@ fn by_provider(state: S) -> SettlementFact {
         merchant: merchant_id(),
         state,
         records: 1,
-        totals: totals(&[(SettledSide::CameBack, "76")]),
+        totals: totals(&[(SettledSide::PayoutsReturned, "76")]),
         net: num("76"),
         fee: Num::ZERO,
         tax: Num::ZERO,

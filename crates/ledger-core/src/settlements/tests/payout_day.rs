@@ -41,10 +41,10 @@ fn payout_through_stripe_is_due_when_its_day_begins() {
 fn nothing_else_waits_for_the_payment_day() {
     let early = at("2026-12-01T00:00:00Z");
     let charged = on_the_tenth(S::Charged);
-    let turned_back = Settlement { turned_back: Some(UndoReason::StepFailed), ..charged.clone() };
+    let undo_reason = Settlement { undo_reason: Some(UndoReason::StepFailed), ..charged.clone() };
     let nothing_to_pay = Settlement { payable: None, ..charged.clone() };
     let bank = Settlement { destination: settlement(S::Charged, &[]).destination, ..charged.clone() };
-    for (of, settlement) in [("turned back", turned_back), ("nothing to pay", nothing_to_pay), ("bank file", bank)] {
+    for (of, settlement) in [("turned back", undo_reason), ("nothing to pay", nothing_to_pay), ("bank file", bank)] {
         assert_eq!(postponed(&tenant(), &settlement, Task::Do(Step::Payout), early), Ok(None), "{of}");
     }
     for state in S::ALL {
