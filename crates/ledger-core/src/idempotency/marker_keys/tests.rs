@@ -102,12 +102,12 @@ fn keyed_fingerprint_and_encrypted_body_never_change() {
     let keys = first();
     let fingerprint = claim.request.fingerprint(&claim.tenant, claim.principal, &keys, keys.current()).unwrap();
     assert_eq!(fingerprint.key, *keys.current());
-    assert_eq!(fingerprint.digest, "b777655983ee08e119842725613c81d54152ec153a75ef8758e1ce16996375fb");
+    assert_eq!(fingerprint.digest, "00998d7e3b5b123cc6d5e326a98aa755ce0ab3f8a2c38138df885bd9da1b5d9b");
     let item = written(&claim, &keys);
     let Some(Stored::B(encrypted)) = item.get("encrypted_body") else { panic!("an encrypted body") };
     let parts = [
-        "47717fd27e5bf417cb10b7842bfc39dc67c3d581f48d7e7f980ef71f6dcb29a529cd2267e1de569412643aabd3096c27",
-        "6cae9064dc703d209e09691ebe5943fbbd1ca8c01efba09a8a693b87926b1dbbab2e903b4cdc70",
+        "18e9a087569262334933e45798099dbfd77a597f6d2057708a07dc094b9ad54084eeb05b59b22054a17d5d8ce3d13692",
+        "ef2e4147a719336eb98ac0f2c95c6c012fea56eb9b6dae9c5a7412c0cd2fd83d5503aaa33f1068",
     ];
     assert_eq!(hex::encode(encrypted), parts.concat());
 }

@@ -173,7 +173,7 @@ fn reference_to_legacy_history_needs_no_entry() {
     assert_eq!(key.pk(), partition.as_str());
     assert!(observed(&[foreign, made.clone()]).is_empty());
     // A line that names an entry is checked against it.
-    let mut named = made;
+    let mut named = crate::journal::expanded(made).unwrap();
     let home = Value::S(wallet().to_string());
     for (name, value) in [
         ("home", home.clone()),
