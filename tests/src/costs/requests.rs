@@ -296,6 +296,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::TerminalClose => "operator closes a terminal",
         Endpoint::MerchantClose => "operator closes a merchant",
         Endpoint::CustomerClose => "operator closes a customer",
+        Endpoint::CustomerErase => "erasure of a customer requested",
         Endpoint::UnclaimedClaim => "unclaimed value claimed",
         Endpoint::UnclaimedPayout => "payout of unclaimed value recorded",
         Endpoint::TerminalCharge => "terminal charges a customer's code",
