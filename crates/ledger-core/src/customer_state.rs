@@ -1,9 +1,7 @@
 //! The stored state of a customer's wallet, in `PROFILE`.
 
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
-use crate::failure::Failure;
 use crate::ids::JobId;
-use crate::transaction::Clause;
 
 /// The attribute with the state: `active`, `frozen` or `closed`.
 pub(crate) const STATUS: &str = "status";
@@ -45,9 +43,9 @@ pub fn erasure_of(profile: &Item) -> Result<Option<JobId>, ItemError> {
     profile.opt_parsed(ERASURE, JobId::parse)
 }
 
-/// Requires that a customer was not erased: nothing that says who the customer is, is written again.
-pub(crate) fn not_erased() -> Clause {
-    Clause { condition: Condition::absent(ERASED_AT), failure: Failure::WrongState }
+/// The condition that a customer was not erased: nothing that says who the customer is, is written again.
+pub(crate) fn not_erased() -> Condition {
+    Condition::absent(ERASED_AT)
 }
 
 /// Whether accounts of the wallet may be opened.

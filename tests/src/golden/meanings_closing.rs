@@ -49,7 +49,9 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("profile", "(attribute_not_exists(#cards) OR #cards = :no_cards)") => {
             vec![(Old::Having("cards", n("1")), stale)]
         }
-        ("profile" | "god_record", "attribute_not_exists(#erased_at)" | "attribute_not_exists(#profile_erased_at)") => {
+        ("profile" | "god_record", "attribute_not_exists(#erased_at)" | "attribute_not_exists(#profile_erased_at)")
+            if does != "migration" =>
+        {
             let name = if sk == "PROFILE" { "erased_at" } else { "profile_erased_at" };
             vec![(Old::With(name, s("2026-11-20T12:00:00.000Z")), wrong)]
         }

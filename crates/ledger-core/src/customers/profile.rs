@@ -181,7 +181,7 @@ pub fn plan_own(
     }
     let change = ContactChange::of(patch, previous);
     let mut guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
-    guards.push(not_erased());
+    guards.push(Clause { condition: not_erased(), failure: Failure::WrongState });
     let mut items = vec![patched(tenant, customer, patch.update(cx.now), guards)];
     items.extend(fields.lookups(tenant, customer));
     if let Some(change) = &change {
@@ -209,7 +209,7 @@ pub fn plan_by_operator(
     let change = ContactChange::of(patch, previous);
     let mut update = patch.update(cx.now);
     let mut guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
-    guards.push(not_erased());
+    guards.push(Clause { condition: not_erased(), failure: Failure::WrongState });
     let mut items = Vec::new();
     let mut act = Act::new(actor, Operation::CustomerPatch, format!("customer:{customer}")).because(reason);
     if let Some((status, wallet)) = status {

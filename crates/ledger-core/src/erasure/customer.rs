@@ -52,12 +52,9 @@ pub fn plan(
     let update = update.set(ERASED_AT, "ua", Value::s(cx.now)).set(ERASURE, "erasure", Value::s(id));
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let closed = Condition::compare(STATUS, Cmp::Eq, "closed", Value::s(crate::customer_state::CLOSED));
-    let guards = vec![
-        exists(),
-        Clause { condition: closed, failure: Failure::WrongState },
-        not_erased(),
-        forms::signs_in_with(customer, subject, Failure::StalePlan),
-    ];
+    let wrong = |condition| Clause { condition, failure: Failure::WrongState };
+    let guards =
+        vec![exists(), wrong(closed), wrong(not_erased()), forms::signs_in_with(customer, subject, Failure::StalePlan)];
     let key = Partition::customer(tenant, customer).profile();
     let mut items = vec![TransactItem::update(Role::Profile, key, update, guards)];
     let found_by = |lookup| finding::write_customer(tenant, customer, (lookup, None), keys);
