@@ -3,7 +3,7 @@
 mod compact;
 mod credit;
 
-pub(crate) use compact::expand_under;
+pub(crate) use compact::{LEGACY, expand_under};
 pub use compact::{StoredLine, expand, expanded};
 pub(crate) use credit::{
     CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH,

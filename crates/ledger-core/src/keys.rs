@@ -14,6 +14,7 @@ use crate::psp::{EventId, PspId};
 mod audit;
 mod card;
 mod due;
+mod erasure;
 mod figures;
 mod file;
 mod finding;
@@ -39,6 +40,7 @@ pub use due::{
     DueKeys, DueWork, Unpublished, Work, due_partition, due_until, is_to_publish, is_to_seal, publish_late_partition,
     publish_partition,
 };
+pub use erasure::erasure;
 pub(crate) use figures::{ACTIVE, CLOSED_DAY, DAY_TOTALS, SUBJECT};
 pub use figures::{
     TotalsGroup, TotalsOf, active, closed_day, closed_days_between, day_totals, day_totals_between, day_totals_place,

@@ -10,14 +10,14 @@
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `terms_version`, `keys`,
 //!    `aggregates`, `reads`, `bank`, `memo`, `journal`, `card_state`, `customer_state`,
 //!    `merchant_state`, `terminal_state`, `role`, `form`.
-//! 3. Conditional writes: `transaction`, `forms`, `erasure`, `limits`, `lease`, `rate`, `registry`.
+//! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`, `registry`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
 //!    `returning`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
 //!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `shops`, `terminals`, `cash_rooms`,
 //!    `refund_rooms`, `merchants`, `merchant_qr`, `cash_deposits`, `cash_collections`, `tenants`, `staff`,
-//!    `settlement_runs`, `wind_downs`, `files`, `approvals`, `previews`.
+//!    `settlement_runs`, `wind_downs`, `files`, `erasure`, `approvals`, `previews`.
 //! 7. What is derived from the books: `lists`, `trail`, `sealing`, `figures`, `migration`, `reconcile`, `events`.
 
 pub mod account;

@@ -19,8 +19,8 @@ const EMAIL: &str = "email";
 const PHONE: &str = "phone";
 const CHANGED: &str = "changed";
 const SIGN_IN: &str = "sign_in";
-const PREVIOUS_EMAIL: &str = "previous_email";
-const PREVIOUS_PHONE: &str = "previous_phone";
+pub(crate) const PREVIOUS_EMAIL: &str = "previous_email";
+pub(crate) const PREVIOUS_PHONE: &str = "previous_phone";
 const PAID_FROM: &str = "paid_from";
 const ANNOUNCED_AT: &str = "announced_at";
 

@@ -90,6 +90,8 @@ operations! {
     CardClose = "card_close",
     /// The operator closes a customer's wallet.
     CustomerClose = "customer_close",
+    /// A closed customer is erased, as two people decided; the worker's part is not keyed.
+    CustomerErase = "customer_erase",
     /// Value of a closed account is claimed for a customer.
     UnclaimedClaim = "unclaimed_claim",
     /// The operator records that a bank pays value of a closed account to its holder.

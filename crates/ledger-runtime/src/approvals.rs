@@ -17,6 +17,7 @@ use ledger_core::approvals::{
     APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, RequestSummary, Seen, plan_approve, plan_request,
     plan_request_withdrawal_of_disabled, plan_withdraw_of_disabled,
 };
+use ledger_core::customers::sign_in::own_of;
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{Answer, AnyAnswer, Claim};
 use ledger_core::ids::{Employer, StaffId, Tenant};
@@ -202,6 +203,11 @@ impl App {
                 self.records().forget_tenant(tenant);
                 [of.subject, of.seen].into_iter().for_each(|subject| self.records().forget_sign_in(tenant, subject));
             }
+            Command::CustomerErase { customer } => {
+                // The first subject of a tenant that ends changes its configuration.
+                self.records().forget_tenant(tenant);
+                self.records().forget_sign_in(tenant, own_of(*customer));
+            }
             Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
@@ -243,6 +249,7 @@ impl App {
             | Command::CardReplace(_)
             | Command::SignInMove(_)
             | Command::CustomerClose(_)
+            | Command::CustomerErase { .. }
             | Command::CardClose(_)
             | Command::UnclaimedClaim(_)
             | Command::UnclaimedPayout(_)

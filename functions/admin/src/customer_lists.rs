@@ -28,8 +28,9 @@ const STATUSES: &[&str] = &["active", "frozen", "closed"];
 pub(crate) struct CustomerListedView {
     /// The customer's id.
     customer_id: String,
-    /// The name.
-    name: String,
+    /// The name; absent if the customer was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     /// How the name is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     kana: Option<String>,
@@ -171,7 +172,7 @@ impl CustomerListedView {
     fn read(profile: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             customer_id: profile.string("customer_id")?,
-            name: profile.string("name")?,
+            name: profile.opt_string("name")?,
             kana: profile.opt_string("kana")?,
             status: profile.string("status")?,
             created_at: profile.string(attr::CREATED_AT)?,

@@ -234,7 +234,7 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/customers/{customer_i
     .body::<CustomerPatchBody>()
     .ok::<CustomerChangeView>("Changed")
     .problems(&[Code::LegacyRecordUnreadable])
-    .when(Code::WrongState, "`status` was sent, and the customer is closed")
+    .when(Code::WrongState, "`status` was sent, and the customer is closed; or the customer was erased")
     .when(Code::NotFound, "no such customer")
     .keyed(Operation::CustomerPatch);
 

@@ -23,6 +23,7 @@ mod customer_lists;
 mod customers;
 mod decisions;
 mod destination;
+mod erasure;
 mod files;
 mod grants;
 mod idempotency;
@@ -137,6 +138,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(merchant_closing::TERMINAL.on(merchant_closing::terminal))
         .route(merchant_closing::MERCHANT.on(merchant_closing::merchant))
         .route(closing::CUSTOMER.on(closing::customer))
+        .route(erasure::ERASE.on(erasure::erase))
+        .route(erasure::GET.on(erasure::get))
         .route(closing::CLAIM.on(closing::claim))
         .route(closing::PAYOUT.on(closing::payout))
         .route(wind_downs::START.on(wind_downs::start))

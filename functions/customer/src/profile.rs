@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::customer_state::is_erased;
 use ledger_core::customers::profile::{self, ProfileChange};
 use ledger_core::keys::Partition;
 use ledger_core::notices::Contact;
@@ -19,11 +20,11 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/me")
     .open()
     .ok::<CustomerView>("The profile")
     .problems(&[Code::LegacyRecordUnreadable])
-    .when(Code::NotFound, "no wallet has been opened for this customer");
+    .when(Code::NotFound, "no wallet has been opened for this customer, or the customer was erased");
 
 pub(crate) async fn get(State(app): State<App>, who: Customer) -> Result<Json<CustomerView>, Problem> {
     let key = Partition::customer(who.tenant(), who.id()).profile();
-    let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+    let item = app.dynamo().get(&key).await?.filter(|profile| !is_erased(profile)).ok_or_else(Problem::not_found)?;
     Ok(Json(CustomerView::read(&item)?))
 }
 
@@ -37,7 +38,8 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/me")
     .body::<ProfileBody>()
     .ok::<CustomerChangeView>("Changed")
     .problems(&[Code::LegacyRecordUnreadable])
-    .when(Code::NotFound, "no wallet has been opened for this customer")
+    .when(Code::WrongState, "the customer was erased within the last minute")
+    .when(Code::NotFound, "no wallet has been opened for this customer, or the customer was erased")
     .keyed(Operation::ProfilePatch);
 
 pub(crate) async fn patch(

@@ -1,8 +1,9 @@
 //! Scheduled work of a tenant: bulk grants, expired holds, bonuses on covered cash, batches of cards, the winding down of tenants,
-//! settlements on schedule, settlements to start, and changed addresses to announce. Concurrent workers do nothing twice.
+//! settlements on schedule, texts to erase, settlements to start, and changed addresses to announce. Concurrent workers do nothing twice.
 
 mod bonuses;
 mod cards;
+mod erasures;
 mod grants;
 mod holds;
 mod notices;
@@ -35,20 +36,30 @@ pub struct Progress {
     pub closed: usize,
     /// Merchants whose periods were closed on schedule.
     pub settled: usize,
+    /// Items from which texts of erased customers were erased.
+    pub erased: usize,
 }
 
 /// The work that needs the ledger alone.
-const OF_THE_LEDGER: [Work; 6] =
-    [Work::Hold, Work::GrantJob, Work::CoveredCash, Work::CardBatch, Work::WindDown, Work::SettlementRun];
-
-/// The work that is done by this function.
-const WORKS: [Work; 8] = [
+const OF_THE_LEDGER: [Work; 7] = [
     Work::Hold,
     Work::GrantJob,
     Work::CoveredCash,
     Work::CardBatch,
     Work::WindDown,
     Work::SettlementRun,
+    Work::Erasure,
+];
+
+/// The work that is done by this function.
+const WORKS: [Work; 9] = [
+    Work::Hold,
+    Work::GrantJob,
+    Work::CoveredCash,
+    Work::CardBatch,
+    Work::WindDown,
+    Work::SettlementRun,
+    Work::Erasure,
     Work::Settlement,
     Work::Notice,
 ];
@@ -81,7 +92,7 @@ pub async fn run(
 }
 
 /// Releases expired holds, grants bonuses on covered cash, issues batches of cards, closes the accounts of a tenant that is wound
-/// down, closes merchants' periods on schedule, and processes slices of every due job of a tenant. A failure of one does not stop the others.
+/// down, closes merchants' periods on schedule, erases texts of erased customers, and processes slices of every due job of a tenant. A failure of one does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later run continues.
@@ -98,8 +109,10 @@ async fn run_listed(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<Pro
     let cards = cards::run(app, tenant, due).await;
     let closed = wind_downs::run(app, tenant, due).await;
     let settled = settlement_runs::run(app, tenant, &terms, due).await;
+    let erased = erasures::run(app, tenant, due).await;
     let (expired, granted, bonuses, cards, closed) = (expired?, granted?, bonuses?, cards?, closed?);
-    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards, closed, settled: settled? })
+    let (settled, erased) = (settled?, erased?);
+    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards, closed, settled, erased })
 }
 
 /// Starts the sagas of a tenant's settlements that are due.

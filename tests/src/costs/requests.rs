@@ -98,11 +98,11 @@ pub async fn measure() -> Vec<RequestCost> {
 }
 
 /// The request that has an endpoint's effect: of a command that takes two people, its approval. The move of a sign-in is
-/// measured as it is stored, for all commands that are.
+/// measured as it is stored, for all commands that are, and so is an erasure, after which requests read more.
 async fn effective(stage: &Stage, endpoint: Endpoint) -> Call {
     let (world, call) = (&stage.world, endpoint.prepare(stage).await.call);
     match endpoint {
-        Endpoint::Grant | Endpoint::SignInMove => call,
+        Endpoint::Grant | Endpoint::SignInMove | Endpoint::CustomerErase => call,
         // After the approval a second request issues the code.
         Endpoint::Enrolment => {
             let _ = world.executes(&call).await.good();
@@ -296,6 +296,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::TerminalClose => "operator closes a terminal",
         Endpoint::MerchantClose => "operator closes a merchant",
         Endpoint::CustomerClose => "operator closes a customer",
+        Endpoint::CustomerErase => "operator requests the erasure of a customer",
         Endpoint::UnclaimedClaim => "unclaimed value claimed",
         Endpoint::UnclaimedPayout => "payout of unclaimed value recorded",
         Endpoint::TerminalCharge => "terminal charges a customer's code",

@@ -49,6 +49,12 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("profile", "(attribute_not_exists(#cards) OR #cards = :no_cards)") => {
             vec![(Old::Having("cards", n("1")), stale)]
         }
+        ("profile" | "god_record", "attribute_not_exists(#erased_at)" | "attribute_not_exists(#profile_erased_at)")
+            if does != "migration" =>
+        {
+            let name = if sk == "PROFILE" { "erased_at" } else { "profile_erased_at" };
+            vec![(Old::With(name, s("2026-11-20T12:00:00.000Z")), wrong)]
+        }
         ("profile", "#status = :closed") => vec![(Old::With("status", s("active")), wrong)],
         ("card", "#state = :closed") => vec![(Old::With("state", s("active")), wrong)],
         ("profile" | "card", "#unclaimed_ecopay >= :amount") => {
@@ -91,6 +97,7 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         }
         ("job", "attribute_not_exists(#ready_at)") => vec![(Old::Having("ready_at", s("x")), stale)],
         ("job", "attribute_not_exists(#failed_at)") => vec![(Old::Having("failed_at", s("x")), stale)],
+        ("job", "#list = :seen") => vec![(Old::Absent, stale), (Old::With("list", s("another")), stale)],
         ("job", "#shard = :seen") => vec![(Old::Absent, stale), (Old::With("shard", n("987")), stale)],
         ("job", "attribute_not_exists(#after)") => vec![(Old::Having("after", s("x")), stale)],
         ("job", "#after = :seen_after") => vec![(Old::Absent, stale), (Old::With("after", s("x")), stale)],

@@ -9,6 +9,7 @@ pub mod build_card_pin;
 pub mod build_cash;
 mod build_charge;
 pub mod build_decision;
+pub mod build_erasures;
 pub mod build_figures;
 pub mod build_files;
 mod build_hold;

@@ -74,6 +74,7 @@ impl Endpoint {
                 | Self::CashRoom
                 | Self::CounterCeiling
                 | Self::CustomerClose
+                | Self::CustomerErase
                 | Self::Enrolment
                 | Self::Grant
                 | Self::MerchantOwner

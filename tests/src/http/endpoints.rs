@@ -131,6 +131,7 @@ endpoints! {
     CardReplace = "post_admin_cards_card_id_replace",
     CardClose = "post_admin_cards_card_id_close",
     CustomerClose = "post_admin_customers_customer_id_close",
+    CustomerErase = "post_admin_customers_customer_id_erase",
     TerminalClose = "post_admin_terminals_terminal_id_close",
     MerchantClose = "post_admin_merchants_merchant_id_close",
     UnclaimedClaim = "post_admin_unclaimed_claims",
@@ -279,6 +280,7 @@ impl Endpoint {
             Self::CardClose | Self::CustomerClose | Self::TerminalClose | Self::MerchantClose => {
                 closing::prepare(self, world).await
             }
+            Self::CustomerErase => super::erasures::prepare(world).await,
             Self::UnclaimedClaim | Self::UnclaimedPayout => closing::prepare_of_unclaimed(self, world).await,
             Self::SettlementRunStart | Self::SettlementSchedule => settlement_runs::prepare(self, world).await,
             Self::FileRequest => super::files::prepare(world),

@@ -12,6 +12,7 @@ mod card_pins;
 mod closing;
 pub mod contract;
 pub mod endpoints;
+pub mod erasures;
 pub mod event_tap;
 pub mod figures;
 pub mod files;

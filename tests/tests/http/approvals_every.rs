@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 30;
+const KINDS: usize = 31;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -51,6 +51,7 @@ const fn place(command: &Command) -> usize {
         Command::WindDown => 27,
         Command::SettlementRun { .. } => 28,
         Command::SettlementSchedule { .. } => 29,
+        Command::CustomerErase { .. } => 30,
     }
 }
 
@@ -111,6 +112,7 @@ pub(super) async fn requests(world: &World) -> Vec<Call> {
         world.winds_down(),
         world.runs_settlements("2026-11-20"),
         world.schedules(&shop.id, Some("by_hand")),
+        world.erases(&world.closed_customer().await, "request 2026-117"),
     ]
 }
 

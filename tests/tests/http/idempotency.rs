@@ -126,6 +126,7 @@ endpoints! {
     admin_card_replace = CardReplace,
     admin_card_close = CardClose,
     admin_customer_close = CustomerClose,
+    admin_customer_erase = CustomerErase,
     admin_terminals_close = TerminalClose,
     admin_merchants_close = MerchantClose,
     admin_unclaimed_claim = UnclaimedClaim,

@@ -18,6 +18,7 @@ mod closing;
 mod customer_file;
 mod disclosure;
 mod earlier_days;
+mod erasures;
 mod expiry;
 mod faults;
 mod finding;

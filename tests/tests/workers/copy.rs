@@ -132,7 +132,7 @@ async fn work(scene: Arc<Scene>, actor: Actor, seed: u64, is_over: Arc<AtomicBoo
 }
 
 /// Operations with items of their own, each once. None needs an event of Stripe, or plants an item.
-const OTHERS: [Endpoint; 27] = [
+const OTHERS: [Endpoint; 28] = [
     Endpoint::Grant,
     Endpoint::BulkGrant,
     Endpoint::CardBatch,
@@ -157,6 +157,7 @@ const OTHERS: [Endpoint; 27] = [
     Endpoint::SettlementOpen,
     Endpoint::ReturnApprove,
     Endpoint::CustomerClose,
+    Endpoint::CustomerErase,
     Endpoint::UnclaimedClaim,
     Endpoint::UnclaimedPayout,
     Endpoint::WindDown,

@@ -2,7 +2,7 @@
 use crate::audit_proof::Proven;
 use crate::audit_trail::{verified, with};
 use ledger_core::dynamo::{Item, Value as Stored};
-use ledger_core::erasure::erase_memo;
+use ledger_core::erasure::erase_texts;
 use ledger_core::keys::Key;
 use ledger_core::memo;
 use ledger_core::operation::Operation;
@@ -118,7 +118,8 @@ async fn erased_text_leaves_every_seal_and_proof_as_it_was() {
     let tenant = world.slug();
     for row in &rows {
         let key = Key::stored(&tenant, text(row, "uuid"), text(row, "type")).expect("a key");
-        let erased = Transaction::unkeyed(vec![erase_memo(&key)]).expect("a transaction");
+        let erased = vec![erase_texts(&key, row).expect("a text")];
+        let erased = Transaction::unkeyed(erased).expect("a transaction");
         let applied = world.app.ledger().apply(&tenant, Operation::CustomerPatch, &erased);
         gate::as_test(applied).await.expect("applied");
     }

@@ -14,6 +14,7 @@ mod counters;
 mod crediting_by_seal;
 mod deposits;
 mod erased_texts;
+mod erasures;
 mod figures;
 mod files;
 mod idle;

@@ -201,6 +201,11 @@ pub enum Command {
     SignInMove(SignInMove),
     /// Closes a customer's wallet, with what it has.
     CustomerClose(CustomerClosing),
+    /// Erases a closed customer.
+    CustomerErase {
+        /// The customer.
+        customer: CustomerId,
+    },
     /// Closes a card, with what it has.
     CardClose(CardClosing),
     /// Claims value of a closed account for a customer.
@@ -242,6 +247,7 @@ impl Command {
             | Self::CardReplace(_)
             | Self::SignInMove(_)
             | Self::CustomerClose(_)
+            | Self::CustomerErase { .. }
             | Self::CardClose(_)
             | Self::UnclaimedPayout(_)
             | Self::WindDown
@@ -291,6 +297,7 @@ impl Command {
             | Self::CardReplace(_)
             | Self::SignInMove(_)
             | Self::CustomerClose(_)
+            | Self::CustomerErase { .. }
             | Self::CardClose(_)
             | Self::UnclaimedClaim(_)
             | Self::UnclaimedPayout(_)
@@ -328,6 +335,7 @@ impl Command {
             Self::UnclaimedClaim(of) => vec![of.from, Account::Customer(of.to)],
             Self::Grant { .. }
             | Self::CustomerClose(_)
+            | Self::CustomerErase { .. }
             | Self::UnclaimedPayout(_)
             | Self::WindDown
             | Self::CashCeiling { .. }
@@ -371,6 +379,7 @@ impl Command {
             | Self::CashReversal(_)
             | Self::CardReplace(_)
             | Self::CustomerClose(_)
+            | Self::CustomerErase { .. }
             | Self::CardClose(_)
             | Self::UnclaimedClaim(_)
             | Self::UnclaimedPayout(_)

@@ -10,6 +10,7 @@ use crate::cash_rooms::{self, CashRooms, RoomChange};
 use crate::closing::{self, CardClose, CustomerClose};
 use crate::customers::sign_in::{self, CurrentSignIn};
 use crate::dynamo::Item;
+use crate::erasure::{self, CustomerErase};
 use crate::failure::Failure;
 use crate::grants::bulk::{self, BulkGrant};
 use crate::grants::grant::{self, Grant};
@@ -95,6 +96,7 @@ impl Command {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
             }
             Self::StaffChange { id, .. } => vec![keys::staff_member(tenant, Employer::Operator, *id)],
+            Self::CustomerErase { customer } => vec![Partition::customer(tenant, *customer).profile()],
             Self::TermsChange { .. } | Self::TermsCancel { .. } => vec![keys::config(tenant)],
             Self::AccountLimits { account, asset, .. } => {
                 tenants::limited_item(tenant, *account, asset).into_iter().map(|(_, key)| key).collect()
@@ -298,6 +300,10 @@ impl Command {
                 }
                 let close = CustomerClose { tenant, actor, of, clears: true, reason };
                 ready(closing::plan_customer(&close, seen.items, seen.terms, cx)?.draft)
+            }
+            Self::CustomerErase { customer } => {
+                let erase = CustomerErase { tenant, staff: by.id, customer: *customer };
+                ready(erasure::plan(&erase, seen.item(0), seen.terms, seen.keys, cx)?)
             }
             Self::CardClose(of) => {
                 if of.is_stale(seen.items)? {

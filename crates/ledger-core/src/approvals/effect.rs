@@ -57,6 +57,7 @@ impl Command {
             Self::CardReplace(replaced) => of(Account::Card(replaced.card), None),
             Self::SignInMove(moved) => of(Account::Customer(moved.customer), None),
             Self::CustomerClose(closing) => of(Account::Customer(closing.customer), None),
+            Self::CustomerErase { customer } => of(Account::Customer(*customer), None),
             Self::CardClose(closing) => of(Account::Card(closing.card), closing.seen.as_amount().as_ref()),
             Self::UnclaimedClaim(claimed) => of(Account::Customer(claimed.to), Some(&claimed.amount)),
             Self::UnclaimedPayout(paid) => of(paid.from, Some(&paid.amount)),
@@ -86,6 +87,7 @@ impl Command {
             | Self::RefundCeiling { .. }
             | Self::AssetBudget { .. }
             | Self::UnclaimedPayout(_)
+            | Self::CustomerErase { .. }
             | Self::WindDown
             | Self::CashDeposit { .. } => Vec::new(),
             Self::CashRoom { terminal, .. }
@@ -161,7 +163,7 @@ impl Command {
                 format!("staff:{id}")
             }
             Self::BulkGrant { .. } => self.operation().name().to_owned(),
-            Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
+            Self::Grant { customer, .. } | Self::CustomerErase { customer } => Account::Customer(*customer).to_string(),
             Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::SettlementRun { .. } | Self::WindDown => {
                 "tenant".to_owned()
             }

@@ -142,6 +142,7 @@ impl Command {
                 let seen = seen.iter().map(|(asset, balance)| (asset.to_string(), Value::N(balance.text())));
                 item.insert("balances".to_owned(), Value::M(seen.collect()));
             }
+            Self::CustomerErase { customer } => item.extend([id("customer_id", customer)]),
             Self::CardClose(CardClosing { card, owner, seen }) => {
                 item.extend([id("card_id", card), ("balance".to_owned(), Value::N(seen.text()))]);
                 item.extend(owner.as_ref().map(|owner| id(SEEN, owner)));
@@ -281,6 +282,7 @@ impl Command {
                 let seen = item.map("balances")?.iter().map(balance).collect::<Result<_, ItemError>>()?;
                 Self::CustomerClose(CustomerClosing { customer: item.parsed("customer_id", CustomerId::parse)?, seen })
             }
+            Kind::CustomerErase => Self::CustomerErase { customer: item.parsed("customer_id", CustomerId::parse)? },
             Kind::CardClose => Self::CardClose(CardClosing {
                 card: item.parsed("card_id", CardId::parse)?,
                 owner: item.opt_parsed(SEEN, CustomerId::parse)?,
@@ -329,6 +331,7 @@ enum Kind {
     CardReplace,
     SignInMove,
     CustomerClose,
+    CustomerErase,
     CardClose,
     UnclaimedClaim,
     UnclaimedPayout,
@@ -337,7 +340,7 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 30] = [
+    const ALL: [(Operation, Self); 31] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
@@ -363,6 +366,7 @@ impl Kind {
         (Operation::CardReplace, Self::CardReplace),
         (Operation::SignInMove, Self::SignInMove),
         (Operation::CustomerClose, Self::CustomerClose),
+        (Operation::CustomerErase, Self::CustomerErase),
         (Operation::CardClose, Self::CardClose),
         (Operation::UnclaimedClaim, Self::UnclaimedClaim),
         (Operation::UnclaimedPayout, Self::UnclaimedPayout),

@@ -399,6 +399,7 @@ fn commands() -> Vec<Command> {
         Command::UnclaimedClaim(Claimed { from: Account::Card(card), to: customer(), amount: yen("300") }),
         Command::UnclaimedPayout(PaidOut { from: Account::Customer(customer()), amount: yen("300") }),
         Command::WindDown,
+        Command::CustomerErase { customer: customer() },
         Command::MerchantOwner { merchant, id: person, email },
     ]
 }
@@ -428,9 +429,8 @@ fn stored_command_is_read_as_written_and_strictly() {
             assert!(name == "customers" || read.is_err(), "without {name}: {read:?}");
         }
     }
-    let zero = Balance::zero(Asset::Ecopay);
     let owner = TerminalOwner::Merchant(MerchantId::new(Uuid::from_u128(20)));
-    let command = Command::CashCeiling { owner, ceiling: yen("1"), seen: Some(zero) };
+    let command = Command::CashCeiling { owner, ceiling: yen("1"), seen: Some(Balance::zero(Asset::Ecopay)) };
     assert_eq!(Command::read(&command.item()).unwrap(), command);
 }
 

@@ -1,6 +1,7 @@
 //! Changing a customer: the profile's fields, and freezing or unfreezing the whole wallet.
 
 use crate::audit::Act;
+use crate::customer_state::not_erased;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::finding;
@@ -179,7 +180,8 @@ pub fn plan_own(
         return Ok(planned(customer, Vec::new(), cx));
     }
     let change = ContactChange::of(patch, previous);
-    let guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
+    let mut guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
+    guards.push(Clause { condition: not_erased(), failure: Failure::WrongState });
     let mut items = vec![patched(tenant, customer, patch.update(cx.now), guards)];
     items.extend(fields.lookups(tenant, customer));
     if let Some(change) = &change {
@@ -207,6 +209,7 @@ pub fn plan_by_operator(
     let change = ContactChange::of(patch, previous);
     let mut update = patch.update(cx.now);
     let mut guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
+    guards.push(Clause { condition: not_erased(), failure: Failure::WrongState });
     let mut items = Vec::new();
     let mut act = Act::new(actor, Operation::CustomerPatch, format!("customer:{customer}")).because(reason);
     if let Some((status, wallet)) = status {

@@ -4,6 +4,7 @@
 //! A subject that was a sign-in once is never one again, so a customer's present subject also says how often it was moved.
 
 use crate::audit::Act;
+use crate::customer_state::is_erased;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{self, SUBJECT};
@@ -109,7 +110,7 @@ pub(crate) fn not_taken(tenant: &Tenant, customer: CustomerId, terms: &TenantTer
 /// `items` are those of [`SignInMove::keys`], as read, in their order.
 ///
 /// # Errors
-/// `AccountMissing` without the customer; `AlreadyExists` if the subject is or was a sign-in, or is a customer's id.
+/// `AccountMissing` without the customer; `WrongState` if the customer was erased; `AlreadyExists` if the subject is or was a sign-in, or is a customer's id.
 pub fn plan(
     tenant: &Tenant,
     of: &SignInMove,
@@ -122,6 +123,9 @@ pub fn plan(
     let [Some(profile), subject, namesake_profile] = items else { return refused(Failure::AccountMissing) };
     if subject.is_some() || namesake_profile.is_some() {
         return refused(Failure::AlreadyExists);
+    }
+    if is_erased(profile) {
+        return refused(Failure::WrongState);
     }
     if CurrentSignIn::read(profile, of.customer)?.subject != of.seen {
         return refused(Failure::StalePlan);
@@ -143,16 +147,10 @@ pub fn plan(
         TransactItem::update(Role::Profile, Partition::customer(tenant, customer).profile(), moved, guards),
         TransactItem::put_new(Role::Lookup, keys::sign_in(tenant, subject), new, Failure::AlreadyExists),
         TransactItem::check(Role::Profile, namesake(tenant, subject), vec![unused]),
-        ended(tenant, of, cx.now),
+        ended(tenant, customer, seen, cx.now),
         forms::end_code(keys::payment_code(tenant, customer), cx.now),
     ];
-    match terms.sign_ins {
-        SignInTerms::Moved => {}
-        SignInTerms::OwnIds => {
-            let update = SignInTerms::moved(Update::new()).set(attr::UPDATED_AT, "now", Value::s(cx.now));
-            changed.push(TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists()]));
-        }
-    }
+    changed.extend(subjects_are_read(tenant, terms, cx.now));
     let act = Act::new(actor, Operation::SignInMove, format!("customer:{customer}")).because(reason);
     changed.push(act.with("subject", subject).with("former_subject", seen).record(tenant, cx));
     // The customer hears of it where the move changed nothing.
@@ -161,12 +159,23 @@ pub fn plan(
     Ok(Draft { entry: None, items: changed })
 }
 
-/// Ends the subject before. That of a customer who was never moved gets its item here.
-fn ended(tenant: &Tenant, of: &SignInMove, now: Timestamp) -> TransactItem {
-    let key = keys::sign_in(tenant, of.seen);
-    if of.seen == own_of(of.customer) {
+/// The change of `CONFIG` from which on requests read the subject's item; `None` if it was made before.
+pub(crate) fn subjects_are_read(tenant: &Tenant, terms: &TenantTerms, now: Timestamp) -> Option<TransactItem> {
+    match terms.sign_ins {
+        SignInTerms::Moved => None,
+        SignInTerms::OwnIds => {
+            let update = SignInTerms::moved(Update::new()).set(attr::UPDATED_AT, "now", Value::s(now));
+            Some(TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists()]))
+        }
+    }
+}
+
+/// Ends a customer's subject for good. That of a customer who was never moved gets its item here.
+pub(crate) fn ended(tenant: &Tenant, customer: CustomerId, subject: SubjectId, now: Timestamp) -> TransactItem {
+    let key = keys::sign_in(tenant, subject);
+    if subject == own_of(customer) {
         let item = Item::from([
-            (CUSTOMER.to_owned(), Value::s(of.customer)),
+            (CUSTOMER.to_owned(), Value::s(customer)),
             (attr::CREATED_AT.to_owned(), Value::s(now)),
             (ENDED_AT.to_owned(), Value::s(now)),
         ]);
@@ -174,7 +183,7 @@ fn ended(tenant: &Tenant, of: &SignInMove, now: Timestamp) -> TransactItem {
     }
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };
     let guards = vec![
-        stale(Condition::compare(CUSTOMER, Cmp::Eq, "customer", Value::s(of.customer))),
+        stale(Condition::compare(CUSTOMER, Cmp::Eq, "customer", Value::s(customer))),
         stale(Condition::absent(ENDED_AT)),
     ];
     TransactItem::update(Role::Lookup, key, Update::new().set(ENDED_AT, "now", Value::s(now)), guards)

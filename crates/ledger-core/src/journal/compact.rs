@@ -29,7 +29,7 @@ const MERCHANT: &str = "merchant_id";
 const POSTINGS: &str = "postings";
 const CHANGES: &str = "changes";
 /// The attribute of a reference to a row of a legacy model with the row. Such a reference has no principal and no actor.
-const LEGACY: &str = "legacy";
+pub(crate) const LEGACY: &str = "legacy";
 
 /// The bytes of a party: the letter of its kind, and its id.
 const PARTY_BYTES: usize = 17;

@@ -40,11 +40,13 @@ pub enum Work {
     SettlementRun,
     /// A file to be made.
     File,
+    /// A job that erases a customer's texts, to continue.
+    Erasure,
 }
 
 impl Work {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::GrantJob,
         Self::Flight,
         Self::PspCheck,
@@ -58,6 +60,7 @@ impl Work {
         Self::WindDown,
         Self::SettlementRun,
         Self::File,
+        Self::Erasure,
     ];
 
     /// The stable name, as stored.
@@ -77,6 +80,7 @@ impl Work {
             Self::WindDown => "wind_down",
             Self::SettlementRun => "settlement_run",
             Self::File => "file",
+            Self::Erasure => "erasure",
         }
     }
 

@@ -14,7 +14,7 @@ pub struct ItemForm {
 }
 
 /// Every kind of item, by partition.
-pub const ITEM_FORMS: [ItemForm; 95] = [
+pub const ITEM_FORMS: [ItemForm; 96] = [
     // What the tenant is: it stays small.
     form(TENANT, "CONFIG", "configuration"),
     form(TENANT, "TERMS#<version>", "version of the terms"),
@@ -35,6 +35,7 @@ pub const ITEM_FORMS: [ItemForm; 95] = [
     form(TENANT, "JOB#settlement_run_line#<id>#<merchant>", "line of a settlement run"),
     form(TENANT, "JOB#wind_down#<id>", "job that winds a tenant down"),
     form(TENANT, "JOB#wind_down_line#<id>#<state>#<account>", "line of a job that winds down"),
+    form(TENANT, "JOB#erasure#<id>", "job that erases a customer's texts"),
     form("rate#<window>", "RATE", "requests of a window"),
     // What the staff does.
     listed("audit#<day>#<shard>", "AUDIT#<id>", "act of the staff", "acts_of#<customer>#0"),

@@ -5,6 +5,7 @@ use super::plan::{Concern, Model};
 use super::record::REGIONAL;
 use super::snapshot::{LegacyItem, UnsupportedType};
 use crate::cards::listing;
+use crate::customer_state::ERASED_AT;
 use crate::dynamo::{Item, Value, at, put_at};
 use crate::ids::CustomerId;
 use crate::keys::{self, Key, Partition, attr, sk};
@@ -50,6 +51,8 @@ const PROFILE: &[(&str, Nature)] = &[
     ("accounts", Field),
     (attr::FROZEN, Field),
     (listing::CARDS, Sum),
+    // No customer is erased while a tenant migrates, so neither model ever has it.
+    (ERASED_AT, Field),
     // When the customer joined. A patch that creates a profile sets a different instant, so it is compared.
     (attr::CREATED_AT, Field),
     (attr::UPDATED_AT, Stamp),

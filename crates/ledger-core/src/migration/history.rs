@@ -9,7 +9,7 @@ use super::snapshot::Change;
 use crate::account::Account;
 use crate::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use crate::ids::TransactionId;
-use crate::journal::{CREDITED_BY, HistoryLine, StoredLine, expand_under};
+use crate::journal::{CREDITED_BY, HistoryLine, LEGACY, StoredLine, expand_under};
 use crate::keys::{Key, attr, sk};
 use crate::memo;
 use crate::money::{Asset, Delta};
@@ -86,7 +86,7 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
     // The memo is in one place, so that it can be erased.
     let is_memo = |name: &str| name == "memo" && legacy_text(item, name).is_some();
     let rest = item.iter().filter(|(name, _)| !ours.contains(&name.as_str()) && !is_memo(name));
-    made.insert("legacy".to_owned(), Value::M(rest.map(|(name, value)| (name.clone(), value.clone())).collect()));
+    made.insert(LEGACY.to_owned(), Value::M(rest.map(|(name, value)| (name.clone(), value.clone())).collect()));
     let mut made = StoredLine::under(&reference, made)?.with_changes(&moved(item));
     made.insert(attr::PK.to_owned(), Value::s(reference.pk()));
     made.insert(attr::SK.to_owned(), Value::s(reference.sk()));
@@ -108,7 +108,7 @@ fn is_ours(item: &Item, legacy_sk: &str) -> bool {
 /// Whether a reference was made from a legacy item that the ledger did not write. It has no journal entry.
 #[must_use]
 pub fn is_of_legacy(reference: &Item) -> bool {
-    reference.contains_key("legacy") && reference.contains_key(LEGACY_SK) && !reference.contains_key("home")
+    reference.contains_key(LEGACY) && reference.contains_key(LEGACY_SK) && !reference.contains_key("home")
 }
 
 /// The amounts that a legacy item moved: signed numbers under the attribute names of the God Record.

@@ -90,8 +90,13 @@ impl ApprovalView {
         let Effect { account, asset, amount, count } = approval.command.effect();
         let state = approval.state(now);
         let made = (state == ApprovalState::Approved).then(|| approval.id.to_string());
-        let is_job =
-            matches!(approval.command, Command::BulkGrant { .. } | Command::WindDown | Command::SettlementRun { .. });
+        let is_job = matches!(
+            approval.command,
+            Command::BulkGrant { .. }
+                | Command::WindDown
+                | Command::SettlementRun { .. }
+                | Command::CustomerErase { .. }
+        );
         let is_settlement = matches!(approval.command, Command::SettlementOpen { .. });
         Self {
             approval_id: approval.id.to_string(),

@@ -19,8 +19,9 @@ use utoipa::ToSchema;
 pub struct CustomerView {
     /// The customer's id.
     pub customer_id: String,
-    /// The name.
-    pub name: String,
+    /// The name; absent if the customer was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// How the name is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kana: Option<String>,
@@ -36,6 +37,9 @@ pub struct CustomerView {
     /// The time at which the wallet was closed; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<String>,
+    /// The time at which the customer was erased; absent if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub erased_at: Option<String>,
     /// The time at which the wallet was opened.
     pub created_at: String,
     /// The time of the last change of the profile.
@@ -159,12 +163,13 @@ impl CustomerView {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             customer_id: item.string("customer_id")?,
-            name: item.string("name")?,
+            name: item.opt_string("name")?,
             kana: item.opt_string("kana")?,
             email: item.opt_string("email")?,
             phone: item.opt_string("phone")?,
             status: item.string("status")?,
             closed_at: item.opt_string("closed_at")?,
+            erased_at: item.opt_string("erased_at")?,
             created_at: item.string(attr::CREATED_AT)?,
             updated_at: item.string(attr::UPDATED_AT)?,
         })

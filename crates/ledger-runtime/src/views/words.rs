@@ -41,6 +41,8 @@ words! {
     CardBatchStatus: "running" | "finished";
     /// The progress of a job that closes every card and customer.
     WindDownStatus: "running" | "stopped" | "finished" | "finished_with_open";
+    /// The progress of a job that erases texts.
+    ErasureStatus: "running" | "finished" | "finished_with_failed";
     /// The progress of a run that closes merchants' periods.
     SettlementRunStatus: "running" | "finished" | "finished_with_stuck";
     /// What became of a merchant in such a run.

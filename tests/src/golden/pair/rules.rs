@@ -133,4 +133,5 @@ pub const RULES: &[Rule] = &[
             "Update tenant CONFIG with value :display_name S",
         ],
     },
+    Rule { name: "no profile of an erased customer is changed", lines: &["*erased_at*", "row added: *erased_at*"] },
 ];

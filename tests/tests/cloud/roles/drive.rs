@@ -53,6 +53,7 @@ pub(crate) async fn traffic(stage: &Stage) {
             Endpoint::AccountLimits
                 | Endpoint::SignInMove
                 | Endpoint::CustomerClose
+                | Endpoint::CustomerErase
                 | Endpoint::UnclaimedClaim
                 | Endpoint::UnclaimedPayout
                 | Endpoint::WindDown
