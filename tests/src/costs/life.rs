@@ -1,6 +1,6 @@
 //! Measures what becomes of an operation's records: by the workers themselves, for many records at once and for one.
 
-use super::clock::even;
+use super::clock::{even, slow};
 use super::kept::{BUSY, Left, LifeStep, SETTLEMENT, Storage};
 use super::parties::take_shards;
 use super::requests::{stored, units};
@@ -68,7 +68,12 @@ async fn measure_some(subjects: &'static [Subject]) -> Vec<Measured> {
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
         of_app
-            .app((&backend.dynamodb_url, &backend.table), Attempts::Retried, even(Clock::system()), &backend.stripe)
+            .app(
+                (&backend.dynamodb_url, &backend.table),
+                Attempts::Retried,
+                even(slow(Clock::system())),
+                &backend.stripe,
+            )
             .await
     });
     tap.meter();

@@ -1,6 +1,6 @@
 //! The workers, over a connection that counts their units.
 
-use super::clock::even;
+use super::clock::{even, slow};
 use super::units::Units;
 use crate::cloud::gate;
 use crate::http::event_tap::EventTap;
@@ -44,7 +44,7 @@ impl Workers {
         let (tap, clock, stack) = (Tap::default(), TestClock::default(), host.stack());
         clock.ahead(AHEAD);
         let store = (stack.dynamodb_url(), stack.table());
-        let (app, _) = tap.app(store, Attempts::Retried, even(clock.clock()), stack.stripe()).await;
+        let (app, _) = tap.app(store, Attempts::Retried, even(slow(clock.clock())), stack.stripe()).await;
         tap.meter();
         let publisher = Publisher::new(&app, Arc::new(EventTap::default()));
         let settler = local_settler(&app);
