@@ -52,8 +52,12 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("profile" | "god_record", "attribute_not_exists(#erased_at)" | "attribute_not_exists(#profile_erased_at)")
             if does != "migration" =>
         {
-            let name = if sk == "PROFILE" { "erased_at" } else { "profile_erased_at" };
-            vec![(Old::With(name, s("2026-11-20T12:00:00.000Z")), wrong)]
+            let at = s("2026-11-20T12:00:00.000Z");
+            vec![if sk == "PROFILE" {
+                (Old::With("erased_at", at), wrong)
+            } else {
+                (Old::With("profile_erased_at", at), "rejected wrong_state by profile")
+            }]
         }
         ("profile", "#status = :closed") => vec![(Old::With("status", s("active")), wrong)],
         ("card", "#state = :closed") => vec![(Old::With("state", s("active")), wrong)],

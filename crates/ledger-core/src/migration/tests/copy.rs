@@ -138,7 +138,8 @@ fn profile_is_copied_guarded_on_the_fields_that_were_read() {
     let read = "customer: SET truth_profile = 'both' IF fence_phase = 3 AND truth_profile = 'legacy' \
          AND attribute_not_exists(profile_customer_id) AND name = 'Hana' AND email = 'new@example.jp' \
          AND attribute_not_exists(phone_number) AND attribute_not_exists(profile_status) \
-         AND attribute_not_exists(profile_accounts) AND attribute_not_exists(profile_frozen) AND created_at = 'then'";
+         AND attribute_not_exists(profile_accounts) AND attribute_not_exists(profile_frozen) \
+         AND attribute_not_exists(profile_erased_at) AND created_at = 'then'";
     assert_eq!(texts, [read, "PROFILE: SET email = 'new@example.jp' REMOVE phone"]);
     let texts = copied(Profile, Stage::DualWrite, &[record("split"), (partition().profile(), profile)]);
     let to_legacy = format!(
@@ -148,7 +149,8 @@ fn profile_is_copied_guarded_on_the_fields_that_were_read() {
     let guard = format!(
         "PROFILE: CHECK IF customer_id = '{ID}' AND name = 'Hana' AND email = 'old@example.jp' \
          AND phone = '+81312345678' AND status = 'active' AND attribute_not_exists(accounts) \
-         AND attribute_not_exists(frozen) AND created_at = 'then'"
+         AND attribute_not_exists(frozen) \
+         AND attribute_not_exists(erased_at) AND created_at = 'then'"
     );
     assert_eq!(texts, [to_legacy, guard]);
 }
