@@ -9,7 +9,7 @@ use super::snapshot::Change;
 use crate::account::Account;
 use crate::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use crate::ids::TransactionId;
-use crate::journal::{CREDITED_BY, HistoryLine, LEGACY, StoredLine, expand_under};
+use crate::journal::{CREDITED_BY, HistoryLine, LEGACY, StoredLine, expand_under, expanded};
 use crate::keys::{Key, attr, sk};
 use crate::memo;
 use crate::money::{Asset, Delta};
@@ -172,7 +172,8 @@ pub(super) fn key_of(item: &Item) -> Option<Key> {
 
 /// Merges history items of both formats so that each movement appears once, in no order.
 ///
-/// An entry or reference replaces the legacy item that it names. A legacy item without one becomes a reference. A
+/// An entry or reference replaces the legacy item that it names. A legacy item without one becomes a reference, which is
+/// expanded, as those in `items` are. A
 /// legacy item without an instant in its sort key has no place in a history and is left out; the comparison of both
 /// formats reports it.
 /// # Errors
@@ -190,11 +191,14 @@ pub fn merged(items: Vec<Item>) -> Result<Vec<Item>, ItemError> {
     let has_entry = |item: &Item| with_entries.contains(&(text(item, attr::PK), text(item, attr::SK)));
     let without_entry = legacy.into_iter().filter(|item| !has_entry(item));
     let is_ours = |item: &Item| item.key_text(attr::SK).is_some_and(|name| is_ours(item, name));
-    merged.extend(without_entry.filter_map(|item| match reference(&item) {
-        Some((_, reference)) => Some(reference),
-        // The ledger wrote this item; its entry was written after the entries were read.
-        None => is_ours(&item).then_some(item),
-    }));
+    for item in without_entry {
+        match reference(&item) {
+            Some((_, reference)) => merged.push(expanded(reference)?),
+            // The ledger wrote this item; its entry was written after the entries were read.
+            None if is_ours(&item) => merged.push(item),
+            None => {}
+        }
+    }
     Ok(merged)
 }
 

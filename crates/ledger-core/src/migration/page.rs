@@ -67,6 +67,7 @@ mod tests {
     use crate::dynamo::Value;
     use crate::ids::{CustomerId, Tenant};
     use crate::journal::HistoryLine;
+    use crate::journal::{expand, expanded};
     use crate::keys::{Partition, attr};
     use crate::migration::{LEGACY_SK, reference, reference_keys, refers_to};
     use crate::time::Timestamp;
@@ -121,7 +122,8 @@ mod tests {
 
     fn refer(rows: &mut Rows, legacy: &Item) {
         let (key, item) = reference(legacy).unwrap();
-        rows.insert(key.sk().to_owned(), item);
+        // Readers take the expanded form.
+        rows.insert(key.sk().to_owned(), expanded(item).unwrap());
     }
 
     /// The newest `limit` items under a prefix, below a sort key.
@@ -154,7 +156,7 @@ mod tests {
     }
 
     fn id(item: &Item) -> Uuid {
-        item.parsed("transaction_id", parse_uuid).unwrap()
+        expand(item).unwrap().parsed("transaction_id", parse_uuid).unwrap()
     }
 
     fn paged(rows: &Rows, limit: usize, step: usize) -> Vec<Uuid> {

@@ -56,7 +56,7 @@ impl Dynamo {
         // All legacy items of the same moment as the id.
         let legacy = self.query_readable(&reads::legacy_history_between(partition, &low, &high)).await?;
         let mut references = legacy.iter().filter_map(|legacy| reference(&legacy.item));
-        Ok(references.find(|(key, _)| *key == refers).map(|(_, reference)| reference))
+        Ok(references.find(|(key, _)| *key == refers).map(|(_, reference)| expanded(reference)).transpose()?)
     }
 
     /// Whether the legacy format may hold lines without entry or reference: as long as the phase writes it.

@@ -193,8 +193,6 @@ fn history<S: Store>(
     };
     let expected = lines(&mut world.expected.iter().map(|(_, item)| item.clone()));
     let merged = merged(lines(&mut all.iter().cloned())).unwrap();
-    // References that are made of legacy rows are in the stored form.
-    let merged: Vec<Item> = merged.into_iter().map(|item| expanded(item).unwrap()).collect();
     let facts: BTreeSet<String> =
         merged.iter().filter_map(|item| item.opt_text("transaction_id").unwrap()).map(str::to_owned).collect();
     if facts.len() != merged.len() {
