@@ -173,9 +173,9 @@ pub(super) fn key_of(item: &Item) -> Option<Key> {
 /// Merges history items of both formats so that each movement appears once, in no order.
 ///
 /// An entry or reference replaces the legacy item that it names. A legacy item without one becomes a reference, which is
-/// expanded, as those in `items` are. A
-/// legacy item without an instant in its sort key has no place in a history and is left out; the comparison of both
-/// formats reports it.
+/// expanded, as those in `items` are. A legacy item without an instant in its sort key has no place in a history and is left
+/// out; the comparison of both formats reports it.
+///
 /// # Errors
 /// [`ItemError`] if an entry or a reference does not have the expected format.
 pub fn merged(items: Vec<Item>) -> Result<Vec<Item>, ItemError> {
