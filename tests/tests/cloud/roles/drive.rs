@@ -188,6 +188,10 @@ async fn views(stage: &Stage) {
     // Customers of a tenant in migration are in no lists.
     if !is_migrating(world).await {
         spent_points(stage).await;
+        let closed = world.closed_customer().await;
+        let _ = world.erased(&closed).await;
+        let _ = world.erases_texts().await;
+        let _ = world.erasure(&closed).await;
         let job = world.started_winding_down().await;
         let _ = world.wind_down(&job).await;
         let _ = world.wind_down_lines(&job, None, 20).await;
