@@ -65,19 +65,14 @@ fn step(operation: &str, step: &str, busy: Units, thin: Units) -> LifeStep {
 /// Measures these operations on a stack of their own.
 async fn measure_some(subjects: &'static [Subject]) -> Vec<Measured> {
     let tap = Tap::default();
-    let of_app = tap.clone();
+    // One clock: the workers are ahead of the requests by the same time at every moment.
+    let clock = slow(Clock::system());
+    let (of_app, of_requests) = (tap.clone(), even(clock.clone()));
     let host = Host::with_app(|backend| async move {
-        of_app
-            .app(
-                (&backend.dynamodb_url, &backend.table),
-                Attempts::Retried,
-                even(slow(Clock::system())),
-                &backend.stripe,
-            )
-            .await
+        of_app.app((&backend.dynamodb_url, &backend.table), Attempts::Retried, of_requests, &backend.stripe).await
     });
     tap.meter();
-    let workers = Workers::over(&host).await;
+    let workers = Workers::over(&host, clock).await;
     let mut measured = Vec::new();
     for (at, subject) in subjects.iter().enumerate() {
         let of = *subject;

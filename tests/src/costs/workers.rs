@@ -1,12 +1,11 @@
 //! The workers, over a connection that counts their units.
 
-use super::clock::{even, slow};
+use super::clock::even;
 use super::units::Units;
 use crate::cloud::gate;
 use crate::http::event_tap::EventTap;
 use crate::http::settling::{local_settler, opened, run_task};
 use crate::http::tap::{Attempts, Seen, Tap};
-use crate::http::topup_rig::TestClock;
 use crate::http::{Host, Merchant, World};
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::{Attributes, Item};
@@ -15,6 +14,7 @@ use ledger_core::keys::{attr, sk};
 use ledger_core::reads;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_runtime::app::App;
+use ledger_runtime::clock::Clock;
 use ledger_runtime::publishing::Publisher;
 use ledger_runtime::settlement::{SettlementRef, Settler};
 use ledger_runtime::worker::Due;
@@ -40,11 +40,12 @@ pub(super) struct Shop<'a> {
 }
 
 impl Workers {
-    pub(super) async fn over(host: &Host) -> Self {
-        let (tap, clock, stack) = (Tap::default(), TestClock::default(), host.stack());
-        clock.ahead(AHEAD);
+    /// Workers ahead of the clock of the requests.
+    pub(super) async fn over(host: &Host, of_requests: Clock) -> Self {
+        let (tap, stack) = (Tap::default(), host.stack());
+        let clock = Clock::from_fn(move || of_requests.now().plus(AHEAD));
         let store = (stack.dynamodb_url(), stack.table());
-        let (app, _) = tap.app(store, Attempts::Retried, even(slow(clock.clock())), stack.stripe()).await;
+        let (app, _) = tap.app(store, Attempts::Retried, even(clock), stack.stripe()).await;
         tap.meter();
         let publisher = Publisher::new(&app, Arc::new(EventTap::default()));
         let settler = local_settler(&app);

@@ -127,7 +127,16 @@ async fn item_of_a_later_form_is_refused_and_left_alone() {
 }
 
 /// What is updated without being read, with the reason. The tenant's `format` alone protects such items.
-const UPDATED_BLINDLY: [(&str, &str); 0] = [];
+const UPDATED_BLINDLY: [(&str, &str); 8] = [
+    ("balance", "an update says by how much it changes"),
+    ("card", "the same"),
+    ("shop", "the same, of its terminals and staff"),
+    ("PIN of a card", "a later one replaces it, and staff remove it"),
+    ("event that needs review", "a decision takes it from the list"),
+    ("payment code", "a later code replaces it"),
+    ("what a customer is found by", "it is written whole with the profile"),
+    ("what a merchant is found by", "the same"),
+];
 
 #[tokio::test]
 async fn items_of_a_later_form_are_left_alone_in_each_kind() {

@@ -436,5 +436,5 @@ fn size_of_every_function_is_recorded() {
 
 /// The response of the jobs function to a run that finished this many jobs and did nothing else.
 fn jobs_done(done: u32) -> Value {
-    json!({"bonuses": 0, "cards": 0, "closed": 0, "done": done, "failed": 0, "expired": 0, "settled": 0})
+    json!({"bonuses": 0, "cards": 0, "closed": 0, "done": done, "erased": 0, "failed": 0, "expired": 0, "settled": 0})
 }

@@ -180,6 +180,6 @@ async fn history_line_from_before_the_books_needs_no_entry() {
     with(&scene.world, &reference, |row| row.extend(named.map(|(name, value)| (name.to_owned(), value)))).await;
     assert_eq!(
         scene.finds("no entry").await,
-        found("entry_missing", &format!("transaction:{}", text(&reference, "transaction_id")))
+        found("entry_missing", &format!("transaction:{}", text(&reference, "type").trim_start_matches("TXNREF#")))
     );
 }
