@@ -71,7 +71,7 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
     // What the command creates has the id of the approval, and keys of further steps are derived from that.
     let of_command = Context { resource_id: approval.id.uuid(), ..*cx };
     let drafted = match approval.command.draft((tenant, requester), approval.reason.as_ref(), seen, &of_command) {
-        // The reason was erased with the customer whom it names.
+        // The reason was erased with the customer that it names.
         Err(PlanRefusal::Invalid { field: "reason", .. }) if approval.reason.is_none() => Drafted::Stale,
         drafted => drafted?,
     };
