@@ -99,7 +99,7 @@ struct Round {
     /// The entries that wait, of accounts whose next event was not taken.
     unsent: Vec<DueEntry>,
     done: Published,
-    /// The problem of accounts that could not be read.
+    /// The problem of accounts, or of entries, that could not be read.
     fault: Option<Problem>,
 }
 
@@ -195,6 +195,7 @@ impl Publisher {
             return self.changed(tenant, shards, std::slice::from_ref(&row.item)).await;
         }
         let why = match self.event(tenant, key, &row) {
+            Err(Unpublishable::Unreadable(error)) if error.is_later_form() => return Err(Problem::later_form(&error)),
             Err(why) => why.to_string(),
             Ok(event) => match self.sink.send(std::slice::from_ref(&event)).await.into_iter().next() {
                 Some(Sent::Taken) => return Ok(Published { published: 1, ..Published::default() }),
@@ -238,7 +239,7 @@ impl Publisher {
         }
         loop {
             for home in &mut homes {
-                self.end_sent(tenant, home, &mut round).await;
+                self.end_sent(tenant, home, sending, &mut round).await;
             }
             let (mut next, mut events) = (Vec::new(), Vec::new());
             for home in &mut homes {
@@ -274,8 +275,9 @@ impl Publisher {
         Ok(round)
     }
 
-    /// Moves the entries that an account has sent to the round's, and puts aside those that can never be published.
-    async fn end_sent(&self, tenant: &Tenant, home: &mut Home, round: &mut Round) {
+    /// Moves the entries that an account has sent to the round's, and puts aside those that can never be published. An entry of
+    /// a later form, and what follows it in its account, waits.
+    async fn end_sent(&self, tenant: &Tenant, home: &mut Home, sending: Sending, round: &mut Round) {
         loop {
             if let Some(entry) = home.take_sent() {
                 self.memory.remember(&entry.key);
@@ -288,6 +290,14 @@ impl Publisher {
                     }
                     Err(SinkError(code)) => self.wait(tenant, home, &code, &mut round.done),
                 }
+            } else if let Some(error) = home.later_form() {
+                let problem = Problem::later_form(error);
+                match sending {
+                    // A failure would stop the stream. The next tick reports it.
+                    Sending::New => round.done.waiting = round.done.waiting.saturating_add(1),
+                    Sending::Due | Sending::Nothing => round.fault = round.fault.take().or(Some(problem)),
+                }
+                home.wait();
             } else {
                 return;
             }
@@ -308,8 +318,12 @@ impl Publisher {
     /// Puts aside an item that has a due index entry but is no journal entry. No later entry waits for it.
     async fn put_aside(&self, tenant: &Tenant, shards: Shards, key: &Key) -> Result<Published, Problem> {
         // The index may be behind: the item may have been put aside already.
-        if !self.read_entry(key).await?.is_some_and(|row| is_due(tenant, &row.item)) {
-            return Ok(Published::default());
+        let row = self.read_entry(key).await?.filter(|row| is_due(tenant, &row.item));
+        let Some(row) = row else { return Ok(Published::default()) };
+        if let Err(error) = row.whole()
+            && error.is_later_form()
+        {
+            return Err(Problem::later_form(&error));
         }
         match self.keep(tenant, key, Unpublishable::NoEntry.to_string()).await {
             // It is no entry: its due index entry is removed.

@@ -2,7 +2,7 @@
 //! nothing.
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::Tenant;
-use ledger_core::keys::kind_of;
+use ledger_core::keys::{Key, Shards, kind_of};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::publishing::Publisher;
@@ -14,7 +14,7 @@ use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::topup_rig::Rig;
 use ledger_tests::http::world::{World, new_key};
-use ledger_tests::http::{Answer, Call};
+use ledger_tests::http::{Answer, Call, Customer};
 use ledger_tests::share;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -175,6 +175,56 @@ async fn items_of_a_later_form_are_left_alone_in_each_kind() {
     assert!(changed.iter().all(|kind| UPDATED_BLINDLY.iter().any(|(known, _)| known == kind)), "{changed:?}");
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
     let _ = world.api.settle(&customer.pays(&merchant, "1")).await.good();
+}
+
+#[tokio::test]
+async fn entry_of_a_later_form_waits_to_be_published_and_sealed() {
+    let world = World::alone("later-entries").await;
+    let (one, other) = (world.customer_with("1000").await, world.customer_with("1000").await);
+    let merchant = world.merchant().await;
+    let tap = EventTap::default();
+    let publisher = Publisher::new(&world.app, Arc::new(tap.clone()));
+    let slug = world.slug();
+    let pass = async || gate::as_function("outbox", outbox::pass_and_fold(&world.app, Some(&publisher), &slug)).await;
+    let _ = pass().await.expect("nothing is of a later form");
+    tap.forget();
+    let paid = async |customer: &Customer| {
+        world.api.settle(&customer.pays(&merchant, "10")).await.good().text("/transaction_id")
+    };
+    let (entry, of_other) = (paid(&one).await, paid(&other).await);
+    let of_one = format!("later-entries#customer#{}", one.id);
+    let written = world.stored("later-entries").await[&(of_one.clone(), format!("TXN#{entry}"))].clone();
+    // An item that is no entry, in the partition of entries that are due.
+    let (payment, sk) = (format!("later-entries#payment#{entry}"), "PAYMENT");
+    let mut no_entry = written.clone();
+    no_entry.extend([("uuid".to_owned(), Value::s(&payment)), ("type".to_owned(), Value::s(sk))]);
+    let mut planted = Vec::new();
+    for mut row in [written.clone(), no_entry] {
+        row.insert("f".to_owned(), Value::int(2));
+        world.plant(row.clone()).await;
+        planted.push(row);
+    }
+    let keys = [(of_one.clone(), format!("TXN#{entry}")), (payment.clone(), sk.to_owned())];
+    for _ in 0..2 {
+        assert_eq!(pass().await.map_err(|problem| problem.status().as_u16()), Err(503), "it rings");
+    }
+    let stored = world.stored("later-entries").await;
+    for (key, row) in keys.iter().zip(&planted) {
+        assert_eq!(stored.get(key), Some(row), "it is left alone");
+    }
+    let published = || tap.delivered().into_iter().map(|event| event.id).collect::<Vec<_>>();
+    assert_eq!(published(), std::slice::from_ref(&of_other), "other accounts go on");
+    assert_eq!(tap.letters(), Vec::<serde_json::Value>::new(), "nothing is put aside");
+    let key = Key::stored(&slug, &of_one, &keys[0].1).expect("a key");
+    let again = gate::as_function("outbox", publisher.again(&slug, Shards::ONE, &key)).await;
+    assert_eq!(again.expect("the stream goes on").waiting, 1);
+    // The release that reads the form.
+    world.plant(written).await;
+    world.remove(&payment, sk).await;
+    let _ = pass().await.expect("all is read");
+    assert_eq!(published(), [of_other, entry.clone()]);
+    let sealed = &world.stored("later-entries").await[&keys[0]];
+    assert!(sealed.contains_key("_sealed") && !sealed.contains_key("_due_pk"), "{sealed:?}");
 }
 
 #[tokio::test]

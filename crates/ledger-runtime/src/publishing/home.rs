@@ -3,7 +3,8 @@
 use super::{Publisher, id_of, is_due, key_of, margin_before};
 use crate::dynamo::Readable;
 use crate::problem::Problem;
-use ledger_core::events::Event;
+use ledger_core::dynamo::ItemError;
+use ledger_core::events::{Event, Unpublishable};
 use ledger_core::ids::{Tenant, least_born_at};
 use ledger_core::keys::{Key, Partition};
 use ledger_core::reads;
@@ -38,6 +39,8 @@ enum State {
     Unsent(Event),
     /// It can never be published, for this reason.
     Unpublishable(String),
+    /// It waits for the release that reads its form.
+    LaterForm(ItemError),
     /// Its event was taken, or it was put aside.
     Sent,
 }
@@ -93,11 +96,11 @@ impl Home {
         Ok(())
     }
 
-    /// Returns the next event; `None` if it can never be published, or the account waits.
+    /// Returns the next event; `None` if it cannot be made, or the account waits.
     pub(super) fn next(&self) -> Option<&Event> {
         match &self.ready.front().filter(|_| !self.waits)?.state {
             State::Unsent(event) => Some(event),
-            State::Unpublishable(_) | State::Sent => None,
+            State::Unpublishable(_) | State::LaterForm(_) | State::Sent => None,
         }
     }
 
@@ -106,7 +109,15 @@ impl Home {
         let entry = self.ready.front().filter(|_| !self.waits)?;
         match &entry.state {
             State::Unpublishable(why) => Some((entry.key.clone(), why.clone())),
-            State::Unsent(_) | State::Sent => None,
+            State::Unsent(_) | State::LaterForm(_) | State::Sent => None,
+        }
+    }
+
+    /// Returns the error of the next entry, if a later release wrote it.
+    pub(super) fn later_form(&self) -> Option<&ItemError> {
+        match &self.ready.front().filter(|_| !self.waits)?.state {
+            State::LaterForm(error) => Some(error),
+            State::Unsent(_) | State::Unpublishable(_) | State::Sent => None,
         }
     }
 
@@ -136,7 +147,7 @@ impl Home {
         }
     }
 
-    /// Stops sending: the next event was not taken.
+    /// Stops sending: the next event was not taken, or cannot be made.
     pub(super) fn wait(&mut self) {
         self.waits = true;
     }
@@ -159,6 +170,7 @@ impl DueEntry {
         } else {
             match publisher.event(tenant, &key, &row) {
                 Ok(event) => State::Unsent(event),
+                Err(Unpublishable::Unreadable(error)) if error.is_later_form() => State::LaterForm(error),
                 Err(why) => State::Unpublishable(why.to_string()),
             }
         };

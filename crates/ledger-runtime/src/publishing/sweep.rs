@@ -89,12 +89,13 @@ impl Sweep {
     }
 
     /// Publishes the next few entries and returns them, with those that must wait, which are sealed and published late;
-    /// `None` after the last. Accounts that cannot be read are skipped, with the problem in `fault`.
+    /// `None` after the last. Accounts and entries that cannot be read are skipped,
+    /// with the problem in `fault`.
     ///
     /// # Errors
     /// 503 if the index cannot be read.
     pub async fn next(&mut self, fault: &mut Option<Problem>) -> Result<Option<Vec<SweptEntry>>, Problem> {
-        if self.homes.is_empty() && !self.next_page().await? {
+        if self.homes.is_empty() && !self.next_page(fault).await? {
             return Ok(None);
         }
         let few = self.homes.drain(..self.homes.len().min(ACCOUNTS_AT_ONCE)).collect();
@@ -124,7 +125,7 @@ impl Sweep {
     }
 
     /// Reads the next page of each shard; `false` if all have been read to their end.
-    async fn next_page(&mut self) -> Result<bool, Problem> {
+    async fn next_page(&mut self, fault: &mut Option<Problem>) -> Result<bool, Problem> {
         let Some(rows) = self.marks.more(self.publisher.ledger.dynamo()).await? else { return Ok(false) };
         if !std::mem::replace(&mut self.is_measured, true) {
             self.publisher.measure_oldest(&self.tenant, &rows);
@@ -137,7 +138,10 @@ impl Sweep {
                     due_entries.entry(key.pk().to_owned()).or_default().insert(key);
                 }
                 Due::Seal(key) => self.to_seal.push(key),
-                Due::None(key) => self.done.add(self.publisher.put_aside(&self.tenant, self.shards, &key).await?),
+                Due::None(key) => match self.publisher.put_aside(&self.tenant, self.shards, &key).await {
+                    Ok(done) => self.done.add(done),
+                    Err(problem) => *fault = fault.take().or(Some(problem)),
+                },
             }
         }
         self.seen.extend(due_entries.keys().cloned());

@@ -152,9 +152,9 @@ impl Listed {
                         found.waiting.push(record);
                     }
                     Ok(None) => found.sealed_acts.extend(key.born()),
-                    Err(_) => {
+                    Err(error) => {
                         found.has_unreadable_act = true;
-                        self.cannot_be_sealed(&key, fault);
+                        self.cannot_be_sealed(&key, error, fault);
                     }
                 }
             }
@@ -187,8 +187,8 @@ impl Listed {
                 Ok(None) if is_published => found.sealed.push(key),
                 // It is sealed, and published by a later run.
                 Ok(None) => {}
-                Err(_) => {
-                    self.cannot_be_sealed(&key, fault);
+                Err(error) => {
+                    self.cannot_be_sealed(&key, error, fault);
                     not_to_be_sealed.extend(is_published.then_some(key));
                 }
             }
@@ -212,15 +212,15 @@ impl Listed {
             Ok(Ok(None)) => {}
             Ok(Ok(Some((true, _)))) => found.sealed.push(key),
             Ok(Ok(Some((false, record)))) => found.waiting.extend(record),
-            Ok(Err(_)) | Err(ReadError::Unreadable(_)) => self.cannot_be_sealed(&key, fault),
+            Ok(Err(error)) | Err(ReadError::Unreadable(error)) => self.cannot_be_sealed(&key, error, fault),
             Err(error) => return Err(error.into()),
         }
         Ok(())
     }
 
-    fn cannot_be_sealed(&self, key: &Key, fault: &mut Option<Problem>) {
+    fn cannot_be_sealed(&self, key: &Key, error: ItemError, fault: &mut Option<Problem>) {
         tracing::error!(tenant = %self.tenant, record = key.sk(), "a record cannot be sealed");
-        *fault = Some(Problem::internal());
+        *fault = Some(error.into());
     }
 }
 
