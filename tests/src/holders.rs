@@ -21,8 +21,8 @@ pub fn of_claim(flight: &Flight) -> Leased<Flight> {
     let mut earlier = flight.clone();
     earlier.fence = earlier.fence.saturating_sub(1);
     earlier.phase = Phase::FailedRetry;
-    earlier.lease_until = flight.taken_at;
-    earlier.take_over(flight.taken_at).expect("a form").expect("the pause is over").0
+    earlier.lease_until = flight.leased_at;
+    earlier.take_over(flight.leased_at).expect("a form").expect("the pause is over").0
 }
 
 /// The lease holder of a run.

@@ -38,7 +38,7 @@ const STEPS: [&str; 12] = [
 ];
 
 /// Attributes that a marker in flight has.
-const IN_FLIGHT: [&str; 6] = ["fence", "lease_until", "taken_at", "epoch", "first_sent_at", "psp_body"];
+const IN_FLIGHT: [&str; 6] = ["fence", "lease_until", "leased_at", "epoch", "first_sent_at", "psp_body"];
 /// Attributes of a marker that a worker continues.
 const DUE: [&str; 2] = ["_due_pk", "_due_sk"];
 

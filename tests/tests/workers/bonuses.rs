@@ -333,7 +333,7 @@ async fn planted_breaks_of_bonuses_are_found() {
     is_found(due, &insert("state", "reversed"), "bonus_differs", &of_topup(due)).await;
     let back_to_due = |row: &mut Item| {
         drop(row.insert("state".to_owned(), s("due")));
-        drop(row.remove("granted_by"));
+        drop(row.remove("grant_entry_id"));
     };
     is_found(given, &back_to_due, "bonus_differs", &of_topup(given)).await;
     let pk = format!("{}#merchant#{}", world.tenant, shop.merchant.id);

@@ -23,7 +23,7 @@ pub(crate) const BONUS_OF: &str = "bonus_of";
 
 const ENTRY: &str = "entry_id";
 const STATE: &str = "state";
-const GRANTED_BY: &str = "granted_by";
+const GRANTED_BY: &str = "grant_entry_id";
 /// The attributes with the card that got the bonus, and the one that it was taken back from, if the card was replaced.
 pub(crate) const GRANTED_TO: &str = "granted_to";
 /// See [`GRANTED_TO`].
@@ -43,7 +43,7 @@ pub struct CashBonus {
     /// The present state.
     pub state: BonusState,
     /// The entry that granted it.
-    pub granted_by: Option<TransactionId>,
+    pub grant_entry: Option<TransactionId>,
     /// When the cash was taken.
     pub created_at: Timestamp,
 }
@@ -105,10 +105,10 @@ impl CashBonus {
             card: item.parsed("card_id", CardId::parse)?,
             amount: item.amount("amount", Asset::Ecopay)?,
             state: item.named(STATE, BonusState::parse)?,
-            granted_by: item.opt_parsed(GRANTED_BY, TransactionId::parse)?,
+            grant_entry: item.opt_parsed(GRANTED_BY, TransactionId::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
         };
-        match (bonus.state, bonus.granted_by) {
+        match (bonus.state, bonus.grant_entry) {
             (BonusState::Due, None) | (BonusState::Granted, Some(_)) | (BonusState::Reversed, _) => Ok(bonus),
             (BonusState::Due, Some(_)) | (BonusState::Granted, None) => Err(ItemError::invalid(GRANTED_BY)),
         }
@@ -158,7 +158,7 @@ impl CashBonus {
         (by, from): (TransactionId, &ReturnAccount),
         now: Timestamp,
     ) -> TransactItem {
-        let moved = self.moved(tenant, BonusState::Reversed, ("reversed_by", by), now);
+        let moved = self.moved(tenant, BonusState::Reversed, ("reversal_entry_id", by), now);
         at_replacement(moved, TAKEN_FROM, from)
     }
 

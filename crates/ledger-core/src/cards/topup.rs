@@ -75,7 +75,7 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
             card: *card,
             amount,
             state: BonusState::Due,
-            granted_by: None,
+            grant_entry: None,
             created_at: cx.now,
         }),
         (TerminalOwner::Merchant(_), CashBonusTerms::Never) | (TerminalOwner::Operator, _) => None,

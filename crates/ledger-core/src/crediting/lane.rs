@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The attribute with the number of the last segment whose entries were added.
 const SEGMENT: &str = "segment";
 /// The attribute with the settlement that closed the lane's last period.
-const CLOSED_BY: &str = "closed_by";
+const CLOSED_SETTLEMENT: &str = "closed_settlement_id";
 
 /// What a journal entry owes its merchant, if its seal credits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct LaneCredit {
     /// The last segment of the lane whose entries were added; 0 before the first.
     pub segment: u64,
     /// The settlement that closed the period before it.
-    pub closed_by: Option<SettlementId>,
+    pub closed_settlement: Option<SettlementId>,
     /// What payments have on a day, of assets whose volume is limited.
     pub(super) volumes: Volumes,
 }
@@ -98,7 +98,7 @@ impl LaneCredit {
             number: FIRST_PERIOD,
             sums: PeriodSums::default(),
             segment: 0,
-            closed_by: None,
+            closed_settlement: None,
             volumes: Volumes::new(),
         }
     }
@@ -113,7 +113,7 @@ impl LaneCredit {
             number: item.int(PERIOD)?,
             sums: PeriodSums::read(item)?,
             segment: item.int(SEGMENT)?,
-            closed_by: item.opt_parsed(CLOSED_BY, SettlementId::parse)?,
+            closed_settlement: item.opt_parsed(CLOSED_SETTLEMENT, SettlementId::parse)?,
             volumes: volume::read(item)?,
         })
     }
@@ -167,7 +167,8 @@ impl LaneCredit {
     pub(crate) fn closed(&self, of: (&Tenant, MerchantId), by: SettlementId, now: Timestamp) -> TransactItem {
         let next = self.number.saturating_add(1);
         let update = self.sums.remove_from(Update::new().set(PERIOD, "next_period", Value::int(next.into())));
-        let update = update.set(CLOSED_BY, CLOSED_BY, Value::s(by)).set(attr::UPDATED_AT, "ua", Value::s(now));
+        let update =
+            update.set(CLOSED_SETTLEMENT, CLOSED_SETTLEMENT, Value::s(by)).set(attr::UPDATED_AT, "ua", Value::s(now));
         // INVARIANT: while the last segment is the same, so are the sums.
         let as_read = Condition::compare(SEGMENT, Cmp::Eq, "seen", Value::N(self.segment.to_string()));
         let clauses =

@@ -83,7 +83,7 @@ pub struct Flight {
     /// The end of the lease. Before it no other holder may take the operation.
     pub lease_until: Timestamp,
     /// When the present holder took it.
-    pub taken_at: Timestamp,
+    pub leased_at: Timestamp,
     /// The epoch of the PSP key.
     pub epoch: u32,
     /// When the request was first sent in this epoch, at the earliest.
@@ -154,7 +154,7 @@ impl Flight {
             phase: Phase::InFlight,
             fence: 1,
             lease_until: claim.now.plus(CLAIM_LEASE),
-            taken_at: claim.now,
+            leased_at: claim.now,
             epoch: 1,
             first_sent_at: claim.now,
             attempts: 0,
@@ -198,14 +198,14 @@ impl Flight {
     /// Whether no earlier sending can still create an object that the provider does not list yet.
     #[must_use]
     pub fn is_settled(&self, now: Timestamp) -> bool {
-        now >= self.taken_at.plus(PSP_ABSENCE_CONFIRMED_AFTER)
+        now >= self.leased_at.plus(PSP_ABSENCE_CONFIRMED_AFTER)
     }
 
     /// Whether the holder is below its time limit. A holder that was suspended past it must not send: another holder
     /// may have had the claim since, or an operator may have decided on it.
     #[must_use]
     pub fn may_hold(&self, now: Timestamp) -> bool {
-        now < self.taken_at.plus(HOLDER_TIME_MAX)
+        now < self.leased_at.plus(HOLDER_TIME_MAX)
     }
 
     /// Takes the operation over for the next holder; `None` if it may not be taken yet, or is parked.
@@ -223,7 +223,7 @@ impl Flight {
                 phase: Phase::InFlight,
                 fence: u32::try_from(holder.fence).unwrap_or(u32::MAX),
                 lease_until: holder.lease_until,
-                taken_at: now,
+                leased_at: now,
                 ..self.clone()
             };
             let update = next.due(next.written(Update::new()));
@@ -294,7 +294,7 @@ impl Flight {
             .set("state", "to", Value::s(self.phase.name()))
             .set("fence", "to_fence", Value::int(self.fence.into()))
             .set("lease_until", "lease_until", Value::s(self.lease_until))
-            .set("taken_at", "taken_at", Value::s(self.taken_at))
+            .set("leased_at", "leased_at", Value::s(self.leased_at))
             .set("epoch", "epoch", Value::int(self.epoch.into()))
             .set("first_sent_at", "first_sent_at", Value::s(self.first_sent_at))
             .set("attempts", "attempts", Value::int(self.attempts.into()))

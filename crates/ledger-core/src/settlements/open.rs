@@ -146,7 +146,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         carried_rooms: settling.carried_rooms.clone(),
         returned_rooms: ReturnedRooms::default(),
         paid_before: settling.coverage.paid,
-        put_aside: BTreeMap::new(),
+        held_amounts: BTreeMap::new(),
         held_at: None,
         net: None,
         fee: None,

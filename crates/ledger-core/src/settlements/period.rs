@@ -22,7 +22,7 @@ const CLOSED_PERIOD: &str = "closed_period";
 /// The prefix of the attribute with a period that a settlement closed. The number of the batch follows.
 const CLOSED_BATCHES: &str = "closed_batch_";
 /// The attribute with the settlement that had closed a period and gave it back.
-pub(crate) const GIVEN_BACK_BY: &str = "given_back_by";
+pub(crate) const SETTLEMENT: &str = "settlement_id";
 
 /// The period that a settlement closed, and the batch of the settlement that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn close_lane(
     open: &LaneCredit,
     now: Timestamp,
 ) -> Result<Option<Transaction>, BuildError> {
-    if open.sums.is_empty() || open.closed_by == Some(settlement.id) {
+    if open.sums.is_empty() || open.closed_settlement == Some(settlement.id) {
         return Ok(None);
     }
     let of = (tenant, settlement.merchant);
@@ -147,7 +147,7 @@ pub(super) fn given_back(tenant: &Tenant, settlement: &Settlement, id: PeriodId,
     let item = Item::from([
         ("merchant_id".to_owned(), Value::s(settlement.merchant)),
         id.attribute(),
-        (GIVEN_BACK_BY.to_owned(), Value::s(settlement.id)),
+        (SETTLEMENT.to_owned(), Value::s(settlement.id)),
         (attr::CREATED_AT.to_owned(), Value::s(now)),
     ]);
     let key = keys::period_back(tenant, settlement.merchant, &id.sort_key());

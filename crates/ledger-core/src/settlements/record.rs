@@ -101,7 +101,7 @@ pub struct Settlement {
     /// How many settlements of the merchant were paid before it was opened.
     pub paid_before: u32,
     /// The quantity of each asset that was held or netted, with its sign.
-    pub put_aside: BTreeMap<Asset, Balance>,
+    pub held_amounts: BTreeMap<Asset, Balance>,
     /// When it was held.
     pub held_at: Option<Timestamp>,
     /// The total in yen.
@@ -245,7 +245,7 @@ impl Settlement {
             carried_rooms: RoomDebts::read(item)?,
             returned_rooms: ReturnedRooms::read(item)?,
             paid_before: item.int(PAID_BEFORE)?,
-            put_aside: quantities(item, "put_aside")?,
+            held_amounts: quantities(item, "held_amounts")?,
             held_at: item.opt_timestamp("held_at")?,
             net: yen(item, "net")?,
             fee: yen(item, "fee")?,

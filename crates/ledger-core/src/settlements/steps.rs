@@ -50,7 +50,7 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
         return sealed(tenant, settlement, Task::Do(Step::Hold), Draft { entry: None, items }, now);
     };
     let update = to(Update::new(), SettlementState::Held)
-        .set("put_aside", "put_aside", quantities_value(&parts))
+        .set("held_amounts", "held_amounts", quantities_value(&parts))
         .set("net", "net", Value::N(sum.text()))
         .set("held_at", "ua", Value::s(now));
     step(tenant, settlement, Task::Do(Step::Hold), update, held_postings(settlement, &parts), Vec::new(), now)
@@ -58,8 +58,8 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
 
 /// Releases what was held to the merchant.
 pub(super) fn undo_hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
-    let postings = inverse(held_postings(settlement, &settlement.put_aside));
-    let update = to(Update::new(), SettlementState::Collecting).remove("put_aside").remove("net").remove("held_at");
+    let postings = inverse(held_postings(settlement, &settlement.held_amounts));
+    let update = to(Update::new(), SettlementState::Collecting).remove("held_amounts").remove("net").remove("held_at");
     step(tenant, settlement, Task::Undo(Compensation::Hold), update, postings, Vec::new(), now)
 }
 
@@ -134,7 +134,7 @@ pub fn paid(
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
     let mut left = settlement.nets()?;
-    for (asset, part) in &settlement.put_aside {
+    for (asset, part) in &settlement.held_amounts {
         let of_asset = left.remove(asset).unwrap_or_else(|| Balance::zero(asset.clone()));
         left.insert(asset.clone(), of_asset.checked_sub(part)?);
     }
@@ -212,7 +212,7 @@ fn released_postings(settlement: &Settlement) -> Result<Vec<Posting>, MoneyError
     let merchant = Account::Merchant(settlement.merchant);
     let issued = Account::Tenant(TenantAccount::PointsIssued);
     let mut postings = Vec::new();
-    for (asset, part) in &settlement.put_aside {
+    for (asset, part) in &settlement.held_amounts {
         let Some(whole) = part.as_delta() else { continue };
         let Some(yen) = part.counted_as(Asset::Ecopay).as_delta() else { continue };
         if *asset == Asset::Ecopay {

@@ -80,7 +80,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         carried_rooms: RoomDebts::none(),
         returned_rooms: ReturnedRooms::default(),
         paid_before: 0,
-        put_aside: BTreeMap::new(),
+        held_amounts: BTreeMap::new(),
         held_at: None,
         net: None,
         fee: None,
@@ -137,7 +137,7 @@ fn scenario_six_is_paid_to_the_yen() {
     let net = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "400000").unwrap();
     let held = Settlement {
         state: S::Released,
-        put_aside: BTreeMap::from([(yen.clone(), net.as_balance())]),
+        held_amounts: BTreeMap::from([(yen.clone(), net.as_balance())]),
         net: Some(net),
         ..start
     };
@@ -165,9 +165,9 @@ fn points_and_regional_currency_become_yen_and_debts_are_netted() {
         "merchant held REGIONAL#aoba 10",
     ];
     assert_eq!(postings(&hold), want);
-    let put_aside = [(&yen, "-100"), (&point, "320"), (&town, "10")];
-    let put_aside = put_aside.map(|(asset, number)| (asset.clone(), quantity(asset, number)));
-    let held = Settlement { state: S::Verified, put_aside: put_aside.into(), ..start };
+    let held = [(&yen, "-100"), (&point, "320"), (&town, "10")];
+    let held = held.map(|(asset, number)| (asset.clone(), quantity(asset, number)));
+    let held = Settlement { state: S::Verified, held_amounts: held.into(), ..start };
     let release = written(&held, Task::Do(Step::Release));
     let want = [
         "merchant  ECOPAY 100",
@@ -203,7 +203,7 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
         for undo_reason in [None, Some(UndoReason::KycRefused)] {
             let at = Settlement {
                 undo_reason,
-                put_aside: BTreeMap::from([(yen.clone(), net.as_balance())]),
+                held_amounts: BTreeMap::from([(yen.clone(), net.as_balance())]),
                 net: Some(net.clone()),
                 payable: Some(net.clone()),
                 ..settlement(state, &[(&yen, "400000", "0", "0")])
@@ -315,7 +315,7 @@ fn run_from_the_start_is_in_order_from_every_state() {
         for undo_reason in [None, Some(UndoReason::KycRefused)] {
             let at = Settlement {
                 undo_reason,
-                put_aside: BTreeMap::from([(yen.clone(), net.as_balance())]),
+                held_amounts: BTreeMap::from([(yen.clone(), net.as_balance())]),
                 net: Some(net.clone()),
                 payable: Some(net.clone()),
                 ..settlement(state, &[(&yen, "400000", "0", "0")])

@@ -150,7 +150,7 @@ impl TopupRecord {
             key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
             expires_at: item.timestamp("expires_at")?,
-            shards: item.checked_int("shards", Shards::new)?,
+            shards: item.checked_int("due_shards", Shards::new)?,
             terms_version: TermsVersion::read(item)?,
         })
     }
@@ -168,7 +168,7 @@ impl TopupRecord {
             ("actor".to_owned(), Value::s(claim.actor)),
             ("idempotency_key".to_owned(), Value::s(self.key.as_str())),
             ("expires_at".to_owned(), Value::s(self.expires_at)),
-            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            ("due_shards".to_owned(), Value::int(self.shards.count().into())),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
         ]);

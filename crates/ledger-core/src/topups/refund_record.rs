@@ -144,7 +144,7 @@ impl TopupRefund {
             principal: item.parsed("principal", Principal::parse)?,
             key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
-            shards: item.checked_int("shards", Shards::new)?,
+            shards: item.checked_int("due_shards", Shards::new)?,
             terms_version: TermsVersion::read(item)?,
         })
     }
@@ -161,7 +161,7 @@ impl TopupRefund {
             ("principal".to_owned(), Value::s(self.principal)),
             ("actor".to_owned(), Value::s(claim.actor)),
             ("idempotency_key".to_owned(), Value::s(self.key.as_str())),
-            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            ("due_shards".to_owned(), Value::int(self.shards.count().into())),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
         ]);

@@ -126,6 +126,27 @@ pub const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        name: "plain names: leased_at, due_shards, held_amounts, and ids by what they are of",
+        lines: &[
+            "Put * card_op_idem * attribute due_shards N",
+            "Put * card_op_idem * attribute leased_at S",
+            "Put * card_op_idem without attribute shards N",
+            "Put * card_op_idem without attribute taken_at S",
+            "Put topup * with attribute due_shards N",
+            "Put topup * without attribute shards N",
+            "Update * card_op_idem with *leased_at*",
+            "Update * card_op_idem without *taken_at*",
+            "Update merchant CASH_BONUS with *grant_entry_id*",
+            "Update merchant CASH_BONUS with *reversal_entry_id*",
+            "Update merchant CASH_BONUS without *granted_by*",
+            "Update merchant CASH_BONUS without *reversed_by*",
+            "Update merchant CREDITED with *closed_settlement_id*",
+            "Update merchant CREDITED without *closed_by*",
+            "Update merchant SETTLEMENT with *held_amounts*",
+            "Update merchant SETTLEMENT without *put_aside*",
+        ],
+    },
+    Rule {
         name: "the display name is a term",
         lines: &[
             "Put tenant CONFIG with attribute display_name S",

@@ -25,12 +25,12 @@ impl Flight {
             ("psp_body".to_owned(), Value::s(&self.request.body)),
             ("fence".to_owned(), Value::int(self.fence.into())),
             ("lease_until".to_owned(), Value::s(self.lease_until)),
-            ("taken_at".to_owned(), Value::s(self.taken_at)),
+            ("leased_at".to_owned(), Value::s(self.leased_at)),
             ("epoch".to_owned(), Value::int(self.epoch.into())),
             ("first_sent_at".to_owned(), Value::s(self.first_sent_at)),
             ("attempts".to_owned(), Value::int(self.attempts.into())),
             ("claimed_at".to_owned(), Value::s(self.claimed_at)),
-            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            ("due_shards".to_owned(), Value::int(self.shards.count().into())),
         ]);
         item.extend(self.due_keys(self.lease_until).attributes());
         item.extend(self.fingerprint.item());
@@ -64,13 +64,13 @@ impl Flight {
             phase: item.named("state", Phase::parse)?,
             fence: item.int("fence")?,
             lease_until: item.timestamp("lease_until")?,
-            taken_at: item.timestamp("taken_at")?,
+            leased_at: item.timestamp("leased_at")?,
             epoch: item.int("epoch")?,
             first_sent_at: item.timestamp("first_sent_at")?,
             attempts: item.int("attempts")?,
             claimed_at: item.timestamp("claimed_at")?,
             parked: item.opt_named("parked", |name| Parked::ALL.into_iter().find(|why| why.name() == name))?,
-            shards: item.checked_int("shards", Shards::new)?,
+            shards: item.checked_int("due_shards", Shards::new)?,
         })
     }
 }

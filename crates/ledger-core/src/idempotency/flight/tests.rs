@@ -98,7 +98,7 @@ fn claimed_flight_is_read_back_unchanged() {
     item.insert("parked".to_owned(), Value::s("not_found"));
     assert_eq!(Flight::read(&item), Ok(parked));
     assert!(!stored(&flight).contains_key(attr::TTL), "a marker without an answer has no ttl");
-    for broken in ["lease_until", "fence", "psp_body", "principal", "topup_id", "fp", "shards"] {
+    for broken in ["lease_until", "fence", "psp_body", "principal", "topup_id", "fp", "due_shards"] {
         let mut item = stored(&flight);
         item.remove(broken).unwrap();
         assert!(Flight::read(&item).is_err(), "{broken}");
@@ -129,7 +129,7 @@ fn flight_is_taken_over_once_the_lease_has_ended() {
     assert_eq!(end, now().plus(CLAIM_LEASE));
     assert!(flight.take_over(end.minus(MILLISECOND)).unwrap().is_none());
     let (second, taken) = flight.take_over(end).unwrap().unwrap();
-    assert_eq!(*second, Flight { fence: 2, taken_at: end, lease_until: end.plus(CLAIM_LEASE), ..flight.clone() });
+    assert_eq!(*second, Flight { fence: 2, leased_at: end, lease_until: end.plus(CLAIM_LEASE), ..flight.clone() });
     assert_eq!(second.psp_key(), flight.psp_key());
     // Refused if the marker has another token, a renewed lease, or a response.
     assert!(holds(&taken, &stored(&flight)));
@@ -230,7 +230,7 @@ fn psp_key_depends_on_resource_step_and_epoch() {
         Flight { fence: 9, ..flight.clone() },
         Flight { attempts: 4, ..flight.clone() },
         Flight { phase: Phase::Parked, parked: Some(Parked::Attempts), ..flight.clone() },
-        Flight { taken_at: now().plus(HOUR), lease_until: now().plus(HOUR), ..flight.clone() },
+        Flight { leased_at: now().plus(HOUR), lease_until: now().plus(HOUR), ..flight.clone() },
         Flight { first_sent_at: now().plus(HOUR), ..flight.clone() },
     ];
     assert!(same.iter().all(|other| other.psp_key() == key));

@@ -30,11 +30,12 @@ pub(super) fn bonus(at: &StoredItem<'_>) -> Observations {
     // An entry that was written after the card was replaced is of the card that replaced it.
     let home =
         |attribute| Ok::<_, ItemError>(at.item.opt_parsed(attribute, CardId::parse)?.map_or(card, Account::Card));
-    let reversed_by = at.item.opt_parsed("reversed_by", TransactionId::parse)?;
-    let entries = [(Some(bonus.entry), card), (bonus.granted_by, home(GRANTED_TO)?), (reversed_by, home(TAKEN_FROM)?)];
+    let reversal_entry = at.item.opt_parsed("reversal_entry_id", TransactionId::parse)?;
+    let entries =
+        [(Some(bonus.entry), card), (bonus.grant_entry, home(GRANTED_TO)?), (reversal_entry, home(TAKEN_FROM)?)];
     let mut observed: Vec<Observation> =
         entries.into_iter().filter_map(|(id, home)| Some((id?, home))).map(named).collect();
-    let part = BonusPart::Recorded { state: bonus.state, was_granted: bonus.granted_by.is_some() };
+    let part = BonusPart::Recorded { state: bonus.state, was_granted: bonus.grant_entry.is_some() };
     let fact = BonusFact { part, merchant: bonus.merchant, card, amount: Num(bonus.amount.value()) };
     observed.push(at.fact(GroupFact::Entry(bonus.entry, EntryFact::Bonus(fact))));
     Ok(observed)

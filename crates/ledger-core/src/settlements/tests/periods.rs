@@ -64,7 +64,7 @@ fn settlement_closes_one_period_of_a_lane_and_takes_its_sums() {
     }
     // It has closed one of this lane.
     let mut next = lane_item();
-    next.extend([("period".to_owned(), Value::int(5)), ("closed_by".to_owned(), Value::s(collecting.id))]);
+    next.extend([("period".to_owned(), Value::int(5)), ("closed_settlement_id".to_owned(), Value::s(collecting.id))]);
     let next = LaneCredit::read(3, &next).unwrap();
     assert_eq!(close_lane(&tenant(), &collecting, &next, now()), Ok(None));
     // Nothing was credited: nothing is closed.
