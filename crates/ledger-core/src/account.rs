@@ -2,6 +2,7 @@
 
 use crate::ids::{CardId, CustomerId, IdError, MerchantId};
 use crate::money::{Asset, Delta, MoneyError};
+use crate::words::words;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -117,14 +118,16 @@ impl fmt::Display for Account {
     }
 }
 
-/// Which part of an account's balance item a posting changes. The balance in the books is the sum of both parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Bucket {
-    /// What may be spent: `balance`.
-    #[default]
-    Available,
-    /// What is reserved for a hold or an outflow: `held`.
-    Held,
+words! {
+    /// Which part of an account's balance item a posting changes. The balance in the books is the sum of both parts.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Bucket {
+        /// What may be spent: `balance`.
+        #[default]
+        Available = "available",
+        /// What is reserved for a hold or an outflow: `held`.
+        Held = "held",
+    }
 }
 
 /// One side of a double entry.
@@ -136,23 +139,6 @@ pub struct Posting {
     pub bucket: Bucket,
     /// The signed change.
     pub delta: Delta,
-}
-
-impl Bucket {
-    /// Its name in the journal.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Available => "available",
-            Self::Held => "held",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Available, Self::Held].into_iter().find(|bucket| bucket.name() == name)
-    }
 }
 
 impl Posting {

@@ -2,6 +2,7 @@
 
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::CardId;
+use crate::words::words;
 
 /// The most cards that replace one another in a row, so that following them takes few reads.
 pub const REPLACEMENTS_MAX: i64 = 8;
@@ -9,38 +10,18 @@ pub const REPLACEMENTS_MAX: i64 = 8;
 /// The attribute with the card that replaced a card.
 pub(crate) const REPLACED_BY: &str = "replaced_by";
 
-/// The stored state of a card. A freeze is kept beside it, and an expiry follows from the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CardState {
-    /// It can be used, with or without an owner.
-    Active,
-    /// It is lost: no terminal debits or loads it. What is returned to it still arrives. A replacement or a close ends this.
-    Blocked,
-    /// Another card has its place, and gets what is returned to it. Final.
-    Replaced,
-    /// It is closed: what is returned to it is unclaimed. Final.
-    Closed,
-}
-
-impl CardState {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Active, Self::Blocked, Self::Replaced, Self::Closed];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Replaced => "replaced",
-            Self::Closed => "closed",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
+words! {
+    /// The stored state of a card. A freeze is kept beside it, and an expiry follows from the time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum CardState {
+        /// It can be used, with or without an owner.
+        Active = "active",
+        /// It is lost: no terminal debits or loads it. What is returned to it still arrives. A replacement or a close ends this.
+        Blocked = "blocked",
+        /// Another card has its place, and gets what is returned to it. Final.
+        Replaced = "replaced",
+        /// It is closed: what is returned to it is unclaimed. Final.
+        Closed = "closed",
     }
 }
 

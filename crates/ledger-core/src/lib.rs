@@ -5,7 +5,7 @@
 //!
 //! The modules in their order. Each uses only those before it; a test checks that.
 //!
-//! 1. Values: `canonical`, `time`, `calendar`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
+//! 1. Values: `words`, `canonical`, `time`, `calendar`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
 //!    `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `terms_version`, `keys`,
 //!    `aggregates`, `reads`, `bank`, `memo`, `journal`, `card_state`, `customer_state`,
@@ -96,3 +96,4 @@ pub mod transaction;
 pub mod unclaimed;
 pub mod wallets;
 pub mod wind_downs;
+mod words;

@@ -1,44 +1,27 @@
 //! The stored states of merchants.
 
 use crate::dynamo::{Attributes, Item, ItemError};
+use crate::words::words;
 
 /// The attribute of a merchant's `PROFILE` with the state.
 pub(crate) const STATUS: &str = "status";
 
-/// The stored state of a merchant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MerchantState {
-    /// It may take payments.
-    Active,
-    /// It may not take payments; refunds are still possible.
-    Suspended,
-    /// Its close has begun: it takes no payments, and refunds nothing.
-    Closing,
-    /// It is closed. Final.
-    Closed,
+words! {
+    /// The stored state of a merchant.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MerchantState {
+        /// It may take payments.
+        Active = "active",
+        /// It may not take payments; refunds are still possible.
+        Suspended = "suspended",
+        /// Its close has begun: it takes no payments, and refunds nothing.
+        Closing = "closing",
+        /// It is closed. Final.
+        Closed = "closed",
+    }
 }
 
 impl MerchantState {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Active, Self::Suspended, Self::Closing, Self::Closed];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Suspended => "suspended",
-            Self::Closing => "closing",
-            Self::Closed => "closed",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// The state in a merchant's `PROFILE`.
     ///
     /// # Errors

@@ -4,35 +4,38 @@
 //! The states in `-ing` are for payments whose money another system moves. A wallet's money moves in our own table,
 //! so one transaction passes through them and stores only the last state.
 
+use crate::words::words;
 use std::fmt;
 
-/// The state of a payment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PaymentState {
-    /// It was requested.
-    Created,
-    /// The payer's money is about to be held.
-    Authorizing,
-    /// The payer's money is held for the merchant.
-    Authorized,
-    /// The capture is in progress.
-    Capturing,
-    /// The money has moved.
-    Captured,
-    /// A refund is in progress.
-    Refunding,
-    /// Part of it was refunded.
-    PartiallyRefunded,
-    /// All of it was refunded.
-    Refunded,
-    /// It was voided or abandoned: nothing is held for it.
-    Canceled,
-    /// The authorization or the capture failed.
-    Failed,
-    /// The hold expired before a capture: nothing is held for it.
-    Expired,
-    /// The terminal reversed it.
-    Reversed,
+words! {
+    /// The state of a payment.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum PaymentState {
+        /// It was requested.
+        Created = "created",
+        /// The payer's money is about to be held.
+        Authorizing = "authorizing",
+        /// The payer's money is held for the merchant.
+        Authorized = "authorized",
+        /// The capture is in progress.
+        Capturing = "capturing",
+        /// The money has moved.
+        Captured = "captured",
+        /// A refund is in progress.
+        Refunding = "refunding",
+        /// Part of it was refunded.
+        PartiallyRefunded = "partially_refunded",
+        /// All of it was refunded.
+        Refunded = "refunded",
+        /// It was voided or abandoned: nothing is held for it.
+        Canceled = "canceled",
+        /// The authorization or the capture failed.
+        Failed = "failed",
+        /// The hold expired before a capture: nothing is held for it.
+        Expired = "expired",
+        /// The terminal reversed it.
+        Reversed = "reversed",
+    }
 }
 
 /// A transaction that is not legal in the state of the payment.
@@ -100,47 +103,6 @@ pub enum Move {
 }
 
 impl PaymentState {
-    /// Every state.
-    pub const ALL: [Self; 12] = [
-        Self::Created,
-        Self::Authorizing,
-        Self::Authorized,
-        Self::Capturing,
-        Self::Captured,
-        Self::Refunding,
-        Self::PartiallyRefunded,
-        Self::Refunded,
-        Self::Canceled,
-        Self::Failed,
-        Self::Expired,
-        Self::Reversed,
-    ];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Authorizing => "authorizing",
-            Self::Authorized => "authorized",
-            Self::Capturing => "capturing",
-            Self::Captured => "captured",
-            Self::Refunding => "refunding",
-            Self::PartiallyRefunded => "partially_refunded",
-            Self::Refunded => "refunded",
-            Self::Canceled => "canceled",
-            Self::Failed => "failed",
-            Self::Expired => "expired",
-            Self::Reversed => "reversed",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// The state after a transition; `None` if the transition is not legal here.
     #[must_use]
     pub fn next(self, step: Step) -> Option<Self> {

@@ -10,6 +10,7 @@ use crate::keys::{self, attr};
 use crate::role::Role;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, TransactItem, exists, single_write_text};
+use crate::words::words;
 
 const STATE: &str = "state";
 const HOME: &str = "home";
@@ -25,27 +26,14 @@ pub fn table_name(table: &str) -> String {
     format!("{table}-registry")
 }
 
-/// How far a tenant has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TenantState {
-    /// Its name is taken. Its terms may not be written yet.
-    Opening,
-    /// Its terms are in its table.
-    Open,
-}
-
-impl TenantState {
-    /// The stored name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Opening => "opening",
-            Self::Open => "open",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        [Self::Opening, Self::Open].into_iter().find(|state| state.name() == name)
+words! {
+    /// How far a tenant has come.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TenantState {
+        /// Its name is taken. Its terms may not be written yet.
+        Opening = "opening",
+        /// Its terms are in its table.
+        Open = "open",
     }
 }
 

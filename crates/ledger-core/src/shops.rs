@@ -12,19 +12,22 @@ use crate::personal::FreeText;
 use crate::plan::Context;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use crate::words::words;
 
 const NAME: &str = "name";
 const STATE: &str = "state";
 /// The attribute that counts what is assigned.
 const ASSIGNED: &str = "assigned";
 
-/// Whether terminals and staff may be assigned to a shop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShopState {
-    /// They may.
-    Open,
-    /// They may not, and none is.
-    Closed,
+words! {
+    /// Whether terminals and staff may be assigned to a shop.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ShopState {
+        /// They may.
+        Open = "open",
+        /// They may not, and none is.
+        Closed = "closed",
+    }
 }
 
 /// A stored shop.
@@ -58,23 +61,6 @@ pub struct ShopReceipt {
     pub shop: ShopId,
     /// When it was opened or changed.
     pub at: Timestamp,
-}
-
-impl ShopState {
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Closed => "closed",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Open, Self::Closed].into_iter().find(|state| state.name() == name)
-    }
 }
 
 impl ShopRecord {

@@ -154,7 +154,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             let payout = Payout {
                 id: PspId::parse(payout).unwrap(),
                 amount: PspMoney { minor: amount.parse().unwrap(), currency: currency.clone() },
-                status: PayoutStatus::parse(status),
+                status: PayoutStatus::reported(status),
                 livemode: *livemode,
                 tags: Some(PayoutTags {
                     tenant: tenant.clone(),

@@ -212,7 +212,7 @@ impl Records {
                 id: id(of),
                 amount: money(amount, currency),
                 received: received.parse().unwrap(),
-                status: IntentStatus::parse(status),
+                status: IntentStatus::reported(status),
                 livemode: *livemode,
                 client_secret: None,
                 tags: tags(None),
@@ -221,7 +221,7 @@ impl Records {
                 id: id(of),
                 intent: maybe(intent),
                 amount: money(amount, currency),
-                status: RefundStatus::parse(status),
+                status: RefundStatus::reported(status),
                 tags: self.refund.as_ref().and_then(|refund| tags(Some(refund.id))),
             }),
             FactJson::Withdrawn { id, intent, amount, currency, livemode, movements } => {

@@ -7,77 +7,37 @@ use crate::ids::{AdjustmentId, FindingId, RunId, StaffId};
 use crate::keys::attr;
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
+use crate::words::words;
 
-/// Why books are adjusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReasonCode {
-    /// A mistake made by us or by a merchant.
-    Correction,
-    /// Money back for a complaint.
-    Goodwill,
-    /// Fraud.
-    Fraud,
-    /// A break that reconciliation found.
-    Reconciliation,
-    /// Value brought in when a wallet begins.
-    Opening,
-}
-
-impl ReasonCode {
-    /// Every code.
-    pub const ALL: [Self; 5] = [Self::Correction, Self::Goodwill, Self::Fraud, Self::Reconciliation, Self::Opening];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Correction => "correction",
-            Self::Goodwill => "goodwill",
-            Self::Fraud => "fraud",
-            Self::Reconciliation => "reconciliation",
-            Self::Opening => "opening",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.name() == name)
+words! {
+    /// Why books are adjusted.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ReasonCode {
+        /// A mistake made by us or by a merchant.
+        Correction = "correction",
+        /// Money back for a complaint.
+        Goodwill = "goodwill",
+        /// Fraud.
+        Fraud = "fraud",
+        /// A break that reconciliation found.
+        Reconciliation = "reconciliation",
+        /// Value brought in when a wallet begins.
+        Opening = "opening",
     }
 }
 
-/// The states of an adjustment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AdjustmentState {
-    /// Another person has not decided yet.
-    Pending,
-    /// It was approved and posted.
-    Approved,
-    /// It was rejected.
-    Rejected,
-    /// Its requester or an owner withdrew it.
-    Withdrawn,
-}
-
-impl AdjustmentState {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Approved, Self::Rejected, Self::Withdrawn];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Approved => "approved",
-            Self::Rejected => "rejected",
-            Self::Withdrawn => "withdrawn",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
+words! {
+    /// The states of an adjustment.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AdjustmentState {
+        /// Another person has not decided yet.
+        Pending = "pending",
+        /// It was approved and posted.
+        Approved = "approved",
+        /// It was rejected.
+        Rejected = "rejected",
+        /// Its requester or an owner withdrew it.
+        Withdrawn = "withdrawn",
     }
 }
 

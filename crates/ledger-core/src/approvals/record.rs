@@ -7,6 +7,7 @@ use crate::ids::{ApprovalId, StaffId, TransactionId};
 use crate::keys::attr;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
+use crate::words::words;
 use std::time::Duration;
 
 /// How long a command may be decided on.
@@ -22,47 +23,26 @@ pub(super) const DECIDED_BY: &str = "decided_by";
 pub(super) const DECIDED_AT: &str = "decided_at";
 pub(super) const TRANSACTION_ID: &str = "transaction_id";
 
-/// The states of an approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApprovalState {
-    /// Another person has not decided yet.
-    Pending,
-    /// It was approved, and its command was executed or started.
-    Approved,
-    /// It was rejected.
-    Rejected,
-    /// The requester or an owner withdrew it.
-    Withdrawn,
-    /// The time to decide has passed. Never stored: it follows from `expires_at`.
-    Expired,
-    /// What it was requested against has changed.
-    Stale,
+words! {
+    /// The states of an approval.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ApprovalState {
+        /// Another person has not decided yet.
+        Pending = "pending",
+        /// It was approved, and its command was executed or started.
+        Approved = "approved",
+        /// It was rejected.
+        Rejected = "rejected",
+        /// The requester or an owner withdrew it.
+        Withdrawn = "withdrawn",
+        /// The time to decide has passed. Never stored: it follows from `expires_at`.
+        Expired = "expired",
+        /// What it was requested against has changed.
+        Stale = "stale",
+    }
 }
 
 impl ApprovalState {
-    /// Every state.
-    pub const ALL: [Self; 6] =
-        [Self::Pending, Self::Approved, Self::Rejected, Self::Withdrawn, Self::Expired, Self::Stale];
-
-    /// The stable name, as stored and in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Approved => "approved",
-            Self::Rejected => "rejected",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-            Self::Stale => "stale",
-        }
-    }
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// A stored state as it is at an instant.
     pub(super) fn at(self, expires_at: Timestamp, now: Timestamp) -> Self {
         match self {

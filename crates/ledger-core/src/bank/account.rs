@@ -3,16 +3,19 @@
 use super::{Kana, KanaError};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::personal::Masked;
+use crate::words::words;
 
-/// The kind of a bank account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccountKind {
-    /// 普通
-    Ordinary,
-    /// 当座
-    Checking,
-    /// 貯蓄
-    Savings,
+words! {
+    /// The kind of a bank account.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AccountKind {
+        /// 普通
+        Ordinary = "ordinary",
+        /// 当座
+        Checking = "checking",
+        /// 貯蓄
+        Savings = "savings",
+    }
 }
 
 /// A bank account. `Debug` masks its number and its holder.
@@ -98,24 +101,6 @@ const SENDER: usize = 40;
 const NAME: usize = 15;
 
 impl AccountKind {
-    const ALL: [Self; 3] = [Self::Ordinary, Self::Checking, Self::Savings];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ordinary => "ordinary",
-            Self::Checking => "checking",
-            Self::Savings => "savings",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// The account kind's digit in the bank file.
     pub(super) fn digit(self) -> u8 {
         match self {

@@ -16,6 +16,7 @@ use crate::returning::ReturnAccount;
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
+use crate::words::words;
 use std::fmt;
 
 /// The attribute of the entry that grants a bonus, or of the reversal that takes it back: the top-up's entry.
@@ -48,15 +49,17 @@ pub struct CashBonus {
     pub created_at: Timestamp,
 }
 
-/// The state of a bonus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BonusState {
-    /// The cash is not covered, or no worker has granted the bonus yet.
-    Due,
-    /// The card has it.
-    Granted,
-    /// The top-up was reversed. Final.
-    Reversed,
+words! {
+    /// The state of a bonus.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum BonusState {
+        /// The cash is not covered, or no worker has granted the bonus yet.
+        Due = "due",
+        /// The card has it.
+        Granted = "granted",
+        /// The top-up was reversed. Final.
+        Reversed = "reversed",
+    }
 }
 
 /// What a stored response says about a bonus that was granted.
@@ -64,27 +67,6 @@ pub enum BonusState {
 pub struct BonusReceipt {
     /// The journal entry.
     pub transaction_id: TransactionId,
-}
-
-impl BonusState {
-    /// Every state.
-    pub const ALL: [Self; 3] = [Self::Due, Self::Granted, Self::Reversed];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Due => "due",
-            Self::Granted => "granted",
-            Self::Reversed => "reversed",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
 }
 
 impl fmt::Display for BonusState {

@@ -16,48 +16,27 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use crate::words::words;
 
 /// The attribute with the number of replacements before a card.
 pub(super) const REPLACEMENTS: &str = "replacements";
 
-/// What a card's state, its freeze and its expiry amount to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CardStatus {
-    /// It can be used.
-    Active,
-    /// Its owner or the operator has frozen it.
-    Frozen,
-    /// It is lost.
-    Blocked,
-    /// Its time is over.
-    Expired,
-    /// Another card has its place.
-    Replaced,
-    /// It is closed. What is returned to it is unclaimed.
-    Closed,
-}
-
-impl CardStatus {
-    /// Every status.
-    pub const ALL: [Self; 6] = [Self::Active, Self::Frozen, Self::Blocked, Self::Expired, Self::Replaced, Self::Closed];
-
-    /// The stable name, in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Frozen => "frozen",
-            Self::Blocked => "blocked",
-            Self::Expired => "expired",
-            Self::Replaced => "replaced",
-            Self::Closed => "closed",
-        }
-    }
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
+words! {
+    /// What a card's state, its freeze and its expiry amount to.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum CardStatus {
+        /// It can be used.
+        Active = "active",
+        /// Its owner or the operator has frozen it.
+        Frozen = "frozen",
+        /// It is lost.
+        Blocked = "blocked",
+        /// Its time is over.
+        Expired = "expired",
+        /// Another card has its place.
+        Replaced = "replaced",
+        /// It is closed. What is returned to it is unclaimed.
+        Closed = "closed",
     }
 }
 

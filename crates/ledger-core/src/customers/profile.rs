@@ -16,6 +16,7 @@ use crate::personal::{FreeText, Masked};
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use crate::words::words;
 
 /// A change of a profile's fields. The name can be set but not cleared.
 #[derive(Clone, Debug, Default)]
@@ -42,13 +43,15 @@ pub struct ProfileChange<'a> {
     pub keys: &'a MarkerKeys,
 }
 
-/// Whether an account may be debited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It may be debited.
-    Active,
-    /// It may not be debited; credits still arrive.
-    Frozen,
+words! {
+    /// Whether an account may be debited.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Status {
+        /// It may be debited.
+        Active = "active",
+        /// It may not be debited; credits still arrive.
+        Frozen = "frozen",
+    }
 }
 
 /// The wallet's accounts as they were read, to be frozen or unfrozen together.
@@ -67,23 +70,6 @@ pub struct ProfileReceipt {
     pub customer: CustomerId,
     /// When it was changed.
     pub updated_at: Timestamp,
-}
-
-impl Status {
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Frozen => "frozen",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Active, Self::Frozen].into_iter().find(|status| status.name() == name)
-    }
 }
 
 impl ProfilePatch {

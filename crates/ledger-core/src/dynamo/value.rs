@@ -1,5 +1,6 @@
 //! Attribute values and items, and the errors of items that cannot be read.
 
+use crate::words::words;
 use std::collections::BTreeMap;
 
 /// A DynamoDB attribute value.
@@ -79,38 +80,24 @@ pub enum ItemFault {
     LaterForm,
 }
 
-/// The type that an attribute is expected to have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AttributeKind {
-    /// A string.
-    Text,
-    /// A number.
-    Number,
-    /// A number without decimals, within 64 bits.
-    WholeNumber,
-    /// A boolean.
-    Flag,
-    /// Bytes.
-    Bytes,
-    /// A list.
-    List,
-    /// A map.
-    Map,
-}
-
-impl AttributeKind {
-    /// The name with its article, for error texts.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "a string",
-            Self::Number => "a number",
-            Self::WholeNumber => "a whole number",
-            Self::Flag => "a boolean",
-            Self::Bytes => "bytes",
-            Self::List => "a list",
-            Self::Map => "a map",
-        }
+words! {
+    /// The type that an attribute is expected to have.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AttributeKind {
+        /// A string.
+        Text = "a string",
+        /// A number.
+        Number = "a number",
+        /// A number without decimals, within 64 bits.
+        WholeNumber = "a whole number",
+        /// A boolean.
+        Flag = "a boolean",
+        /// Bytes.
+        Bytes = "bytes",
+        /// A list.
+        List = "a list",
+        /// A map.
+        Map = "a map",
     }
 }
 

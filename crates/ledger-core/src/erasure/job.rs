@@ -10,6 +10,7 @@ use crate::keys::{self, Key, Partition, Work, attr};
 use crate::reads::{self, Query};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Transaction};
+use crate::words::words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use uuid::Uuid;
@@ -56,49 +57,35 @@ pub struct Erasure {
     after: Option<String>,
 }
 
-/// The progress of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErasureStatus {
-    /// It has not seen every list.
-    Running,
-    /// It has erased every text that the lists name.
-    Finished,
-    /// It has seen every list, and could not read some records.
-    FinishedWithFailed,
+words! {
+    /// The progress of a job.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ErasureStatus {
+        /// It has not seen every list.
+        Running = "running",
+        /// It has erased every text that the lists name.
+        Finished = "finished",
+        /// It has seen every list, and could not read some records.
+        FinishedWithFailed = "finished_with_failed",
+    }
 }
 
-/// The lists of a customer, in the order in which the job reads them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum List {
-    /// The entries in the customer's partition.
-    Entries,
-    /// The references to entries of others.
-    References,
-    /// The acts about the customer.
-    Acts,
+words! {
+    /// The lists of a customer, in the order in which the job reads them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum List {
+        /// The entries in the customer's partition.
+        Entries = "entries",
+        /// The references to entries of others.
+        References = "references",
+        /// The acts about the customer.
+        Acts = "acts",
+    }
 }
 
 impl List {
-    const ALL: [Self; 3] = [Self::Entries, Self::References, Self::Acts];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Entries => "entries",
-            Self::References => "references",
-            Self::Acts => "acts",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|list| list.name() == name)
-    }
-
-    const fn next(self) -> Option<Self> {
-        match self {
-            Self::Entries => Some(Self::References),
-            Self::References => Some(Self::Acts),
-            Self::Acts => None,
-        }
+    fn next(self) -> Option<Self> {
+        Self::ALL.into_iter().skip_while(|list| *list != self).nth(1)
     }
 }
 
@@ -244,17 +231,5 @@ impl Erasure {
         let as_read = vec![stale(seen_list), stale(seen_after)];
         let job = TransactItem::update(Role::Job, keys::erasure(tenant, self.id), update, as_read);
         Transaction::unkeyed([job].into_iter().chain(erased.into_values()).collect())
-    }
-}
-
-impl ErasureStatus {
-    /// The stable name, in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::FinishedWithFailed => "finished_with_failed",
-        }
     }
 }

@@ -9,6 +9,7 @@ use crate::account::TenantAccount;
 use crate::money::{Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::time::BusinessDate;
+use crate::words::words;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The months and days of base dates.
@@ -74,13 +75,15 @@ pub struct ExcludedAsset {
     pub unused: Balance,
 }
 
-/// Why an asset is no prepaid payment instrument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exclusion {
-    /// It is issued without payment: points.
-    NotPaidFor,
-    /// It is no value in money: carbon credits.
-    NotMoney,
+words! {
+    /// Why an asset is no prepaid payment instrument.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Exclusion {
+        /// It is issued without payment: points.
+        NotPaidFor = "not_paid_for",
+        /// It is no value in money: carbon credits.
+        NotMoney = "not_money",
+    }
 }
 
 /// The figures of a base date.
@@ -130,15 +133,6 @@ impl BaseDate {
 }
 
 impl Exclusion {
-    /// Its name in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NotPaidFor => "not_paid_for",
-            Self::NotMoney => "not_money",
-        }
-    }
-
     fn of(asset: &Asset) -> Option<Self> {
         match asset {
             Asset::Ecopay | Asset::Regional(_) => None,

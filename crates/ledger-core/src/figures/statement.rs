@@ -9,23 +9,26 @@ use crate::journal::{JournalEntry, expand};
 use crate::money::{Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::time::Timestamp;
+use crate::words::words;
 use std::collections::BTreeMap;
 
-/// What changed a merchant's balance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StatementPart {
-    /// Customers and cards paid.
-    Payments,
-    /// Payments were refunded or reversed.
-    Refunds,
-    /// The merchant took cash for loads of cards, which it owes, or brought it.
-    Cash,
-    /// Fees and their tax.
-    Fees,
-    /// Settlements were paid out or returned, and other assets became yen.
-    Settlements,
-    /// Adjustments and what is in no other part.
-    Adjustments,
+words! {
+    /// What changed a merchant's balance.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum StatementPart {
+        /// Customers and cards paid.
+        Payments = "payments",
+        /// Payments were refunded or reversed.
+        Refunds = "refunds",
+        /// The merchant took cash for loads of cards, which it owes, or brought it.
+        Cash = "cash",
+        /// Fees and their tax.
+        Fees = "fees",
+        /// Settlements were paid out or returned, and other assets became yen.
+        Settlements = "settlements",
+        /// Adjustments and what is in no other part.
+        Adjustments = "adjustments",
+    }
 }
 
 /// A merchant's balance in an asset over a month.
@@ -53,23 +56,6 @@ pub struct ChargedFee {
 }
 
 impl StatementPart {
-    /// Every part, in the order of a statement.
-    pub const ALL: [Self; 6] =
-        [Self::Payments, Self::Refunds, Self::Cash, Self::Fees, Self::Settlements, Self::Adjustments];
-
-    /// Its name in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Payments => "payments",
-            Self::Refunds => "refunds",
-            Self::Cash => "cash",
-            Self::Fees => "fees",
-            Self::Settlements => "settlements",
-            Self::Adjustments => "adjustments",
-        }
-    }
-
     /// The part of an operation of totals.
     fn of(operation: &str) -> Self {
         use Operation as O;

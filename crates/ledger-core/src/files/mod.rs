@@ -14,6 +14,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::{BusinessDate, BusinessMonth, Timestamp};
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use crate::words::words;
 use std::time::Duration;
 
 /// How long a file can be fetched.
@@ -87,17 +88,19 @@ pub struct FileJob {
     lease_until: Option<Timestamp>,
 }
 
-/// How far a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileState {
-    /// A worker makes it, or will.
-    InProgress,
-    /// It can be fetched.
-    Ready,
-    /// It cannot be fetched any more.
-    Expired,
-    /// It could not be made.
-    Failed,
+words! {
+    /// How far a job is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FileState {
+        /// A worker makes it, or will.
+        InProgress = "in_progress",
+        /// It can be fetched.
+        Ready = "ready",
+        /// It cannot be fetched any more.
+        Expired = "expired",
+        /// It could not be made.
+        Failed = "failed",
+    }
 }
 
 impl FileContent {
@@ -318,18 +321,5 @@ impl FileJob {
         let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
         let item = TransactItem::update(Role::Job, keys::file(tenant, self.id), update, guards);
         Transaction::unkeyed(vec![item])
-    }
-}
-
-impl FileState {
-    /// The stable name, in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::InProgress => "in_progress",
-            Self::Ready => "ready",
-            Self::Expired => "expired",
-            Self::Failed => "failed",
-        }
     }
 }

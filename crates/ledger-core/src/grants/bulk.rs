@@ -15,6 +15,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
 use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{BuildError, Clause, Draft, Role, TransactItem, Transaction};
+use crate::words::words;
 use std::collections::BTreeSet;
 
 /// The most customers in one job, because they are stored in one item.
@@ -82,15 +83,17 @@ pub struct SliceOutcome {
     pub failed: Vec<FailedGrant>,
 }
 
-/// The progress of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobStatus {
-    /// Some customers have not been handled.
-    Running,
-    /// Every customer has the grant.
-    Finished,
-    /// Every customer was handled, and some could not get the grant.
-    CompletedWithFailures,
+words! {
+    /// The progress of a job.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum JobStatus {
+        /// Some customers have not been handled.
+        Running = "running",
+        /// Every customer has the grant.
+        Finished = "finished",
+        /// Every customer was handled, and some could not get the grant.
+        CompletedWithFailures = "completed_with_failures",
+    }
 }
 
 /// Stores the job, due at once.
@@ -245,26 +248,5 @@ impl FailedGrant {
             ("customer_id".to_owned(), Value::s(self.customer)),
             ("reason".to_owned(), Value::s(&self.reason)),
         ]))
-    }
-}
-
-impl JobStatus {
-    /// Every status.
-    pub const ALL: [Self; 3] = [Self::Running, Self::Finished, Self::CompletedWithFailures];
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
-    /// The stable name, in responses.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::CompletedWithFailures => "completed_with_failures",
-        }
     }
 }

@@ -16,6 +16,7 @@ use crate::operation::Operation;
 use crate::psp::{PspKey, PspRequest};
 use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+use crate::words::words;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -35,26 +36,30 @@ const RETRY_PAUSE: Duration = Duration::from_secs(30);
 /// The longest pause before a retry.
 const RETRY_PAUSE_MAX: Duration = Duration::from_secs(15 * 60);
 
-/// The phase of an operation that has no response yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// A worker or request holds it, or was the last to hold it.
-    InFlight,
-    /// The provider refused for a temporary reason. It is retried.
-    FailedRetry,
-    /// Needs review: not retried until an operator decides.
-    Parked,
+words! {
+    /// The phase of an operation that has no response yet.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Phase {
+        /// A worker or request holds it, or was the last to hold it.
+        InFlight = "IN_FLIGHT",
+        /// The provider refused for a temporary reason. It is retried.
+        FailedRetry = "FAILED_RETRY",
+        /// Needs review: not retried until an operator decides.
+        Parked = "PARKED",
+    }
 }
 
-/// Why an operation was parked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parked {
-    /// The provider refused [`MAX_ATTEMPTS`] times.
-    Attempts,
-    /// Too old to be sent again, and not found at the provider.
-    NotFound,
-    /// The provider's object and our record contradict each other.
-    Contradiction,
+words! {
+    /// Why an operation was parked.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Parked {
+        /// The provider refused [`MAX_ATTEMPTS`] times.
+        Attempts = "attempts",
+        /// Too old to be sent again, and not found at the provider.
+        NotFound = "not_found",
+        /// The provider's object and our record contradict each other.
+        Contradiction = "contradiction",
+    }
 }
 
 /// An operation in flight, as read from its marker.
@@ -100,40 +105,6 @@ pub struct Flight {
 impl Leasable for Flight {
     const LEASE_DURATION: Duration = CLAIM_LEASE;
     const ROLE: Role = Role::Flight;
-}
-
-impl Phase {
-    const ALL: [Self; 3] = [Self::InFlight, Self::FailedRetry, Self::Parked];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InFlight => "IN_FLIGHT",
-            Self::FailedRetry => "FAILED_RETRY",
-            Self::Parked => "PARKED",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|phase| phase.name() == name)
-    }
-}
-
-impl Parked {
-    const ALL: [Self; 3] = [Self::Attempts, Self::NotFound, Self::Contradiction];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Attempts => "attempts",
-            Self::NotFound => "not_found",
-            Self::Contradiction => "contradiction",
-        }
-    }
 }
 
 impl Flight {

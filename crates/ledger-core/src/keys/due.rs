@@ -5,91 +5,49 @@ use crate::canonical::parse_canonical;
 use crate::dynamo::{Update, Value};
 use crate::ids::{MerchantId, Tenant, TransactionId, least_born_at, parse_uuid};
 use crate::time::Timestamp;
+use crate::words::words;
 use std::fmt;
 use uuid::Uuid;
 
 /// The last part of the sort key of an entry whose event was taken: it is only to be sealed.
 const PUBLISHED: &str = "published";
 
-/// A kind of work with an instant at which it is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Work {
-    /// A bulk grant to continue.
-    GrantJob,
-    /// An operation in flight whose lease may have ended.
-    Flight,
-    /// A top-up or refund to look up at the PSP.
-    PspCheck,
-    /// A hold to expire.
-    Hold,
-    /// A settlement whose saga is to be started or restarted.
-    Settlement,
-    /// A reconciliation to run, again if it failed, or whose breaks are to be announced.
-    Reconciliation,
-    /// A preview of a change of terms to run.
-    TermsPreview,
-    /// A notice to announce.
-    Notice,
-    /// A merchant with a paid settlement, on whose cash bonuses may be due.
-    CoveredCash,
-    /// A batch of cards to continue.
-    CardBatch,
-    /// A job that winds a tenant down, to continue.
-    WindDown,
-    /// A run that closes merchants' periods, to continue.
-    SettlementRun,
-    /// A file to be made.
-    File,
-    /// A job that erases a customer's texts, to continue.
-    Erasure,
+words! {
+    /// A kind of work with an instant at which it is due.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Work {
+        /// A bulk grant to continue.
+        GrantJob = "grant_job",
+        /// An operation in flight whose lease may have ended.
+        Flight = "flight",
+        /// A top-up or refund to look up at the PSP.
+        PspCheck = "psp_check",
+        /// A hold to expire.
+        Hold = "hold",
+        /// A settlement whose saga is to be started or restarted.
+        Settlement = "settlement",
+        /// A reconciliation to run, again if it failed, or whose breaks are to be announced.
+        Reconciliation = "reconciliation",
+        /// A preview of a change of terms to run.
+        TermsPreview = "terms_preview",
+        /// A notice to announce.
+        Notice = "notice",
+        /// A merchant with a paid settlement, on whose cash bonuses may be due.
+        CoveredCash = "covered_cash",
+        /// A batch of cards to continue.
+        CardBatch = "card_batch",
+        /// A job that winds a tenant down, to continue.
+        WindDown = "wind_down",
+        /// A run that closes merchants' periods, to continue.
+        SettlementRun = "settlement_run",
+        /// A file to be made.
+        File = "file",
+        /// A job that erases a customer's texts, to continue.
+        Erasure = "erasure",
+    }
 }
 
 impl Work {
-    /// Every kind.
-    pub const ALL: [Self; 14] = [
-        Self::GrantJob,
-        Self::Flight,
-        Self::PspCheck,
-        Self::Hold,
-        Self::Settlement,
-        Self::Reconciliation,
-        Self::TermsPreview,
-        Self::Notice,
-        Self::CoveredCash,
-        Self::CardBatch,
-        Self::WindDown,
-        Self::SettlementRun,
-        Self::File,
-        Self::Erasure,
-    ];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::GrantJob => "grant_job",
-            Self::Flight => "flight",
-            Self::PspCheck => "psp_check",
-            Self::Hold => "hold",
-            Self::Settlement => "settlement",
-            Self::Reconciliation => "reconciliation",
-            Self::TermsPreview => "terms_preview",
-            Self::Notice => "notice",
-            Self::CoveredCash => "covered_cash",
-            Self::CardBatch => "card_batch",
-            Self::WindDown => "wind_down",
-            Self::SettlementRun => "settlement_run",
-            Self::File => "file",
-            Self::Erasure => "erasure",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|work| work.name() == name)
-    }
-
     /// The keys of work of this kind, which is due from `at` on.
     #[must_use]
     pub fn due(self, tenant: &Tenant, shard: u32, at: Timestamp, id: impl fmt::Display) -> DueKeys {

@@ -3,6 +3,7 @@
 use super::{Key, Partition, Shards, shard_of};
 use crate::ids::{CustomerId, MerchantId, SubjectId, Tenant, parse_uuid};
 use crate::time::Timestamp;
+use crate::words::words;
 use uuid::Uuid;
 
 /// The number of partitions over which customers and terminals are spread. It never changes: a list reads all of them.
@@ -11,36 +12,26 @@ pub const LISTED_SHARDS: Shards = Shards::LISTED;
 /// The prefix of the sort keys of lookup items.
 pub const LOOKUP: &str = "LOOKUP#";
 
-/// What a record is looked up by, beside its id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lookup {
-    /// A customer's e-mail address.
-    Email,
-    /// A customer's telephone number.
-    Phone,
-    /// The name of a customer or a merchant.
-    Name,
-    /// How a customer's name is read.
-    Kana,
-    /// The merchant of a terminal.
-    Merchant,
+words! {
+    /// What a record is looked up by, beside its id.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Lookup {
+        /// A customer's e-mail address.
+        Email = "email",
+        /// A customer's telephone number.
+        Phone = "phone",
+        /// The name of a customer or a merchant.
+        Name = "name",
+        /// How a customer's name is read.
+        Kana = "kana",
+        /// The merchant of a terminal.
+        Merchant = "merchant_id",
+    }
 }
 
 impl Lookup {
     /// Those of a customer.
     pub const OF_CUSTOMER: [Self; 4] = [Self::Email, Self::Phone, Self::Name, Self::Kana];
-
-    /// The name in keys, which is the attribute's.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Email => "email",
-            Self::Phone => "phone",
-            Self::Name => "name",
-            Self::Kana => "kana",
-            Self::Merchant => "merchant_id",
-        }
-    }
 }
 
 /// A partition that lists a tenant's customers by [`place`].

@@ -3,55 +3,62 @@
 use crate::account::Account;
 use crate::money::{Amount, Asset, AssetSpec, Balance};
 use crate::time::Timestamp;
+use crate::words::words;
 use std::fmt;
 
-/// Whose account a rule is for, or whose role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Holder {
-    /// Customers' wallets.
-    Customer,
-    /// Stored-value cards.
-    Card,
-    /// Merchants: what each payment to one may have, and what all payments to one may have on a day.
-    Merchant,
-    /// Terminals: what each operation at one may have.
-    Terminal,
-    /// Managers of a merchant.
-    MerchantManager,
-    /// Owners of a merchant.
-    MerchantOwner,
-    /// Treasurers of the operator.
-    Treasurer,
-    /// Owners of the operator.
-    Owner,
+words! {
+    /// Whose account a rule is for, or whose role.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Holder {
+        /// Customers' wallets.
+        Customer = "customer",
+        /// Stored-value cards.
+        Card = "card",
+        /// Merchants: what each payment to one may have, and what all payments to one may have on a day.
+        Merchant = "merchant",
+        /// Terminals: what each operation at one may have.
+        Terminal = "terminal",
+        /// Managers of a merchant.
+        MerchantManager = "merchant_manager",
+        /// Owners of a merchant.
+        MerchantOwner = "merchant_owner",
+        /// Treasurers of the operator.
+        Treasurer = "treasurer",
+        /// Owners of the operator.
+        Owner = "owner",
+    }
 }
 
-/// The operations that a limit counts together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LimitKind {
-    /// Payments and authorizations.
-    Pay,
-    /// Transfers to another customer.
-    Transfer,
-    /// Top-ups through the payment provider, from their request on.
-    Topup,
-    /// Cash loaded onto a card.
-    CashTopup,
-    /// Refunds that a member of a merchant's staff makes.
-    Refund,
-    /// Grants that a member of the operator's staff issues.
-    Grant,
+words! {
+    /// The operations that a limit counts together.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LimitKind {
+        /// Payments and authorizations.
+        Pay = "pay",
+        /// Transfers to another customer.
+        Transfer = "transfer",
+        /// Top-ups through the payment provider, from their request on.
+        Topup = "topup",
+        /// Cash loaded onto a card.
+        CashTopup = "cash_topup",
+        /// Refunds that a member of a merchant's staff makes.
+        Refund = "refund",
+        /// Grants that a member of the operator's staff issues.
+        Grant = "grant",
+    }
 }
 
-/// The period that a limit is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LimitPeriod {
-    /// One operation.
-    Operation,
-    /// A calendar day in Japan.
-    Day,
-    /// A calendar month in Japan.
-    Month,
+words! {
+    /// The period that a limit is for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LimitPeriod {
+        /// One operation.
+        Operation = "operation",
+        /// A calendar day in Japan.
+        Day = "day",
+        /// A calendar month in Japan.
+        Month = "month",
+    }
 }
 
 /// A kind of operation and a period, `pay_day`.
@@ -84,18 +91,6 @@ pub struct LimitChange {
 }
 
 impl Holder {
-    /// Every kind of holder.
-    pub const ALL: [Self; 8] = [
-        Self::Customer,
-        Self::Card,
-        Self::Merchant,
-        Self::Terminal,
-        Self::MerchantManager,
-        Self::MerchantOwner,
-        Self::Treasurer,
-        Self::Owner,
-    ];
-
     /// Whose account it is; `None` for accounts of merchants, which have no counted limits, and of the tenant, which have none.
     #[must_use]
     pub fn of(account: Account) -> Option<Self> {
@@ -104,27 +99,6 @@ impl Holder {
             Account::Card(_) => Some(Self::Card),
             Account::Merchant(_) | Account::Tenant(_) => None,
         }
-    }
-
-    /// The stable name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Customer => "customer",
-            Self::Card => "card",
-            Self::Merchant => "merchant",
-            Self::Terminal => "terminal",
-            Self::MerchantManager => "merchant_manager",
-            Self::MerchantOwner => "merchant_owner",
-            Self::Treasurer => "treasurer",
-            Self::Owner => "owner",
-        }
-    }
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|holder| holder.name() == name)
     }
 
     /// The kinds of operations that it makes.
@@ -157,50 +131,7 @@ impl Holder {
     }
 }
 
-impl LimitKind {
-    /// Every kind.
-    pub const ALL: [Self; 6] = [Self::Pay, Self::Transfer, Self::Topup, Self::CashTopup, Self::Refund, Self::Grant];
-
-    /// The stable name, as attributes have it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pay => "pay",
-            Self::Transfer => "transfer",
-            Self::Topup => "topup",
-            Self::CashTopup => "cash_topup",
-            Self::Refund => "refund",
-            Self::Grant => "grant",
-        }
-    }
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
-
 impl LimitPeriod {
-    /// Every period, shortest first: the order in which they are checked.
-    pub const ALL: [Self; 3] = [Self::Operation, Self::Day, Self::Month];
-
-    /// The stable name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Operation => "operation",
-            Self::Day => "day",
-            Self::Month => "month",
-        }
-    }
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|period| period.name() == name)
-    }
-
     /// When the period that contains `now` ends; `None` for a single operation.
     #[must_use]
     pub fn resets_at(self, now: Timestamp) -> Option<Timestamp> {

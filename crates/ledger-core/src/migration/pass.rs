@@ -15,6 +15,7 @@ use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use crate::words::words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -23,28 +24,32 @@ pub const PASS_LEASE: Duration = Duration::from_secs(60);
 /// The maximum number of customers that a pass names as examples.
 pub const EXAMPLES_MAX: usize = 20;
 
-/// What a pass does with each customer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PassKind {
-    /// Adopts the customer, and copies the concerns that the phase needs in another model.
-    Backfill,
-    /// Compares both models.
-    Verify,
-    /// Empties the God Record.
-    Contract,
+words! {
+    /// What a pass does with each customer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum PassKind {
+        /// Adopts the customer, and copies the concerns that the phase needs in another model.
+        Backfill = "backfill",
+        /// Compares both models.
+        Verify = "verify",
+        /// Empties the God Record.
+        Contract = "contract",
+    }
 }
 
-/// The progress of a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PassState {
-    /// No worker has started it.
-    Requested,
-    /// A worker has started it.
-    Running,
-    /// Every customer has been processed.
-    Done,
-    /// The setting was changed before the pass finished, so its result has no meaning.
-    Superseded,
+words! {
+    /// The progress of a pass.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PassState {
+        /// No worker has started it.
+        Requested = "requested",
+        /// A worker has started it.
+        Running = "running",
+        /// Every customer has been processed.
+        Done = "done",
+        /// The setting was changed before the pass finished, so its result has no meaning.
+        Superseded = "superseded",
+    }
 }
 
 /// A pass, as it is stored.
@@ -90,25 +95,6 @@ pub struct PassTally {
 }
 
 impl PassKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Backfill, Self::Verify, Self::Contract];
-
-    /// The name as it is stored and used in commands.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Backfill => "backfill",
-            Self::Verify => "verify",
-            Self::Contract => "contract",
-        }
-    }
-
-    /// Parses [`Self::name`].
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// The operation under which it is requested.
     #[must_use]
     pub const fn operation(self) -> Operation {
@@ -121,23 +107,6 @@ impl PassKind {
 }
 
 impl PassState {
-    const ALL: [Self; 4] = [Self::Requested, Self::Running, Self::Done, Self::Superseded];
-
-    /// The name as it is stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Superseded => "superseded",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// Whether the pass has ended: done or superseded.
     #[must_use]
     pub const fn is_over(self) -> bool {

@@ -1,6 +1,7 @@
 //! The phases of a migration, as data: an ordered list of moves for each legacy model.
 
 use crate::money::Asset;
+use crate::words::words;
 use std::fmt;
 
 /// A part of a customer that moves independently.
@@ -22,28 +23,32 @@ pub enum Concern {
     Money,
 }
 
-/// How far a concern has moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
-    /// The God Record is written and read.
-    LegacyOnly,
-    /// Both are written; the God Record is read and guarded.
-    DualWrite,
-    /// As [`Stage::DualWrite`], and both are equal for every customer.
-    Backfilled,
-    /// Both are written; the split records are read and guarded.
-    ReadNew,
-    /// The split records alone are written and read.
-    NewOnly,
+words! {
+    /// How far a concern has moved.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Stage {
+        /// The God Record is written and read.
+        LegacyOnly = "legacy_only",
+        /// Both are written; the God Record is read and guarded.
+        DualWrite = "dual_write",
+        /// As [`Stage::DualWrite`], and both are equal for every customer.
+        Backfilled = "backfilled",
+        /// Both are written; the split records are read and guarded.
+        ReadNew = "read_new",
+        /// The split records alone are written and read.
+        NewOnly = "new_only",
+    }
 }
 
-/// The legacy model of a tenant's customers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Model {
-    /// The God Record, `customer`, holds the whole customer.
-    GodRecord,
-    /// `METRICS` holds aggregates, points and J-Credits; `customer` holds the rest.
-    HalfWay,
+words! {
+    /// The legacy model of a tenant's customers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Model {
+        /// The God Record, `customer`, holds the whole customer.
+        GodRecord = "god_record",
+        /// `METRICS` holds aggregates, points and J-Credits; `customer` holds the rest.
+        HalfWay = "half_way",
+    }
 }
 
 /// A tenant's phase: the number of moves of its model's list that have been made.
@@ -139,21 +144,6 @@ impl Concern {
 }
 
 impl Stage {
-    /// Every stage, in order.
-    pub const ALL: [Self; 5] = [Self::LegacyOnly, DualWrite, Backfilled, ReadNew, NewOnly];
-
-    /// The name in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::LegacyOnly => "legacy_only",
-            Self::DualWrite => "dual_write",
-            Self::Backfilled => "backfilled",
-            Self::ReadNew => "read_new",
-            Self::NewOnly => "new_only",
-        }
-    }
-
     /// Whether the God Record is written.
     #[must_use]
     pub const fn writes_legacy(self) -> bool {
@@ -183,24 +173,6 @@ impl Stage {
 }
 
 impl Model {
-    /// Every model.
-    pub const ALL: [Self; 2] = [Self::GodRecord, Self::HalfWay];
-
-    /// The name as it is stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::GodRecord => "god_record",
-            Self::HalfWay => "half_way",
-        }
-    }
-
-    /// Parses [`Self::name`].
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|model| model.name() == name)
-    }
-
     /// The moves of this model, in order: phase `n` is the state after the first `n` of them.
     fn moves(self) -> impl Iterator<Item = Move> {
         MOVES.iter().copied().filter(move |(concern, _)| self.begins(*concern) != NewOnly)

@@ -9,21 +9,24 @@ use crate::ids::CustomerId;
 use crate::keys::attr;
 use crate::money::Asset;
 use crate::transaction::{Action, Clause, Role, TransactItem};
+use crate::words::words;
 
 /// The fence of the last writer. The attribute is absent until the ledger adopts the customer.
 pub(super) const FENCE: &str = "fence_phase";
 /// The God Record's map of regional currencies.
 pub(super) const REGIONAL: &str = "regional";
 
-/// Which model holds a concern of one customer, according to the God Record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BalanceLocation {
-    /// The God Record only: the split records are incomplete or absent.
-    Legacy,
-    /// Both models, with equal content.
-    Both,
-    /// The split records only: the God Record is incomplete.
-    Split,
+words! {
+    /// Which model holds a concern of one customer, according to the God Record.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum BalanceLocation {
+        /// The God Record only: the split records are incomplete or absent.
+        Legacy = "legacy",
+        /// Both models, with equal content.
+        Both = "both",
+        /// The split records only: the God Record is incomplete.
+        Split = "split",
+    }
 }
 
 /// Why a customer is not where a layout expects it.
@@ -49,19 +52,6 @@ pub(super) struct GodRecord {
 }
 
 impl BalanceLocation {
-    /// Every value.
-    pub const ALL: [Self; 3] = [Self::Legacy, Self::Both, Self::Split];
-
-    /// The name as it is stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Legacy => "legacy",
-            Self::Both => "both",
-            Self::Split => "split",
-        }
-    }
-
     /// Reads which model holds a concern; `None` if the God Record does not say.
     ///
     /// # Errors

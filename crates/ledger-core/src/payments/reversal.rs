@@ -8,22 +8,25 @@ use crate::keys::attr;
 use crate::operation::Operation;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Role, TransactItem};
+use crate::words::words;
 use std::time::Duration;
 
 /// For how long a terminal may reverse its own cash top-up, and a payment without refund room.
 pub const REVERSAL_TIME: Duration = Duration::from_secs(10 * 60);
 
-/// The result of a reversal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reversal {
-    /// The original had not arrived; its key is now forbidden.
-    Forbidden,
-    /// The original was refused, so there was nothing to undo.
-    NothingMoved,
-    /// The original was undone.
-    Undone,
-    /// The original had been reversed before.
-    AlreadyReversed,
+words! {
+    /// The result of a reversal.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Reversal {
+        /// The original had not arrived; its key is now forbidden.
+        Forbidden = "forbidden",
+        /// The original was refused, so there was nothing to undo.
+        NothingMoved = "nothing_moved",
+        /// The original was undone.
+        Undone = "undone",
+        /// The original had been reversed before.
+        AlreadyReversed = "already_reversed",
+    }
 }
 
 /// What a response says about a reversal.
@@ -39,19 +42,6 @@ pub struct ReverseReceipt {
     pub original_transaction_id: Option<TransactionId>,
     /// When it was created.
     pub created_at: Timestamp,
-}
-
-impl Reversal {
-    /// The stable name, in responses.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Forbidden => "forbidden",
-            Self::NothingMoved => "nothing_moved",
-            Self::Undone => "undone",
-            Self::AlreadyReversed => "already_reversed",
-        }
-    }
 }
 
 /// Turns a completed marker into a reversed one. It has no `ttl`, so it never lapses.

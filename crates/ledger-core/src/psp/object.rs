@@ -3,6 +3,7 @@
 use crate::ids::{MerchantId, RefundId, SettlementId, Tenant, TopupId};
 use crate::money::{Amount, AssetSpec};
 use crate::personal::Masked;
+use crate::words::words;
 use std::fmt;
 
 /// The names of our metadata on the provider's objects.
@@ -78,38 +79,16 @@ pub struct PaymentIntent {
     pub tags: Option<Tags>,
 }
 
-/// The status of a PaymentIntent, reduced to what matters to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum IntentStatus {
-    /// Not paid yet: the customer has not paid, or the provider is processing it.
-    Open,
-    /// It was paid. Final.
-    Succeeded,
-    /// It was canceled. Final.
-    Canceled,
-}
-
-impl IntentStatus {
-    /// The stable name, in stored decisions.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Succeeded => "succeeded",
-            Self::Canceled => "canceled",
-        }
-    }
-}
-
-impl RefundStatus {
-    /// The stable name, in stored decisions and findings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-        }
+words! {
+    /// The status of a PaymentIntent, reduced to what matters to us.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum IntentStatus {
+        /// Not paid yet: the customer has not paid, or the provider is processing it.
+        Open = "open",
+        /// It was paid. Final.
+        Succeeded = "succeeded",
+        /// It was canceled. Final.
+        Canceled = "canceled",
     }
 }
 
@@ -128,15 +107,17 @@ pub struct PspRefund {
     pub tags: Option<Tags>,
 }
 
-/// The status of a refund, reduced to what matters to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RefundStatus {
-    /// In progress.
-    Pending,
-    /// It was paid out. It may still fail later.
-    Succeeded,
-    /// It was not paid out, or was returned: failed or canceled. Final.
-    Failed,
+words! {
+    /// The status of a refund, reduced to what matters to us.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum RefundStatus {
+        /// In progress.
+        Pending = "pending",
+        /// It was paid out. It may still fail later.
+        Succeeded = "succeeded",
+        /// It was not paid out, or was returned: failed or canceled. Final.
+        Failed = "failed",
+    }
 }
 
 /// A payout from the balance at the provider to an external account.
@@ -154,23 +135,14 @@ pub struct Payout {
     pub tags: Option<PayoutTags>,
 }
 
-/// The status of a payout, reduced to what matters to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PayoutStatus {
-    /// It is on its way, or has arrived. It may still be returned.
-    Sent,
-    /// It did not arrive, or was returned: failed or canceled. Final.
-    Failed,
-}
-
-impl PayoutStatus {
-    /// The stable name, in facts' lines.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-        }
+words! {
+    /// The status of a payout, reduced to what matters to us.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum PayoutStatus {
+        /// It is on its way, or has arrived. It may still be returned.
+        Sent = "sent",
+        /// It did not arrive, or was returned: failed or canceled. Final.
+        Failed = "failed",
     }
 }
 
@@ -219,7 +191,7 @@ impl IntentStatus {
     /// Reads the provider's status. Any other word than the two final ones means open, since the provider may add
     /// some.
     #[must_use]
-    pub fn parse(word: &str) -> Self {
+    pub fn reported(word: &str) -> Self {
         match word {
             "succeeded" => Self::Succeeded,
             "canceled" => Self::Canceled,
@@ -231,7 +203,7 @@ impl IntentStatus {
 impl RefundStatus {
     /// Reads the provider's status. An unknown word means in progress.
     #[must_use]
-    pub fn parse(word: &str) -> Self {
+    pub fn reported(word: &str) -> Self {
         match word {
             "succeeded" => Self::Succeeded,
             "failed" | "canceled" => Self::Failed,
@@ -243,7 +215,7 @@ impl RefundStatus {
 impl PayoutStatus {
     /// Reads the provider's status. An unknown word means sent.
     #[must_use]
-    pub fn parse(word: &str) -> Self {
+    pub fn reported(word: &str) -> Self {
         match word {
             "failed" | "canceled" => Self::Failed,
             _ => Self::Sent,

@@ -5,6 +5,7 @@ use super::object::{PspId, tag};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::{MerchantId, RefundId, SettlementId, Tenant, TopupId};
 use crate::money::Amount;
+use crate::words::words;
 use std::fmt;
 use uuid::Uuid;
 
@@ -44,17 +45,19 @@ impl PspTerms {
     }
 }
 
-/// A step of an operation that sends a request to the payment provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
-    /// Create a PaymentIntent.
-    CreateIntent,
-    /// Cancel a PaymentIntent.
-    CancelIntent,
-    /// Create a refund.
-    CreateRefund,
-    /// Create a payout.
-    CreatePayout,
+words! {
+    /// A step of an operation that sends a request to the payment provider.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Step {
+        /// Create a PaymentIntent.
+        CreateIntent = "create_intent",
+        /// Cancel a PaymentIntent.
+        CancelIntent = "cancel_intent",
+        /// Create a refund.
+        CreateRefund = "create_refund",
+        /// Create a payout.
+        CreatePayout = "create_payout",
+    }
 }
 
 /// A request to the provider. Its bytes are the same at each sending.
@@ -73,28 +76,6 @@ pub struct PspRequest {
 /// The provider's idempotency key of a request, made of the operation, the step and the epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PspKey(String);
-
-impl Step {
-    /// Every step.
-    pub const ALL: [Self; 4] = [Self::CreateIntent, Self::CancelIntent, Self::CreateRefund, Self::CreatePayout];
-
-    /// The name in keys and records.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CreateIntent => "create_intent",
-            Self::CancelIntent => "cancel_intent",
-            Self::CreateRefund => "create_refund",
-            Self::CreatePayout => "create_payout",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|step| step.name() == name)
-    }
-}
 
 impl PspKey {
     /// Builds the key of a step of the operation on `resource`. The epoch grows only after a refusal that the

@@ -130,15 +130,15 @@ fn metadata_must_be_complete_and_of_this_deployment() {
 fn unknown_status_words_are_not_final() {
     for open in ["requires_payment_method", "requires_action", "processing", "requires_capture", "Succeeded", "", "new"]
     {
-        assert_eq!(IntentStatus::parse(open), IntentStatus::Open, "{open}");
+        assert_eq!(IntentStatus::reported(open), IntentStatus::Open, "{open}");
     }
-    assert_eq!(IntentStatus::parse("succeeded"), IntentStatus::Succeeded);
-    assert_eq!(IntentStatus::parse("canceled"), IntentStatus::Canceled);
+    assert_eq!(IntentStatus::reported("succeeded"), IntentStatus::Succeeded);
+    assert_eq!(IntentStatus::reported("canceled"), IntentStatus::Canceled);
     for pending in ["pending", "requires_action", "", "new", "Failed"] {
-        assert_eq!(RefundStatus::parse(pending), RefundStatus::Pending, "{pending}");
+        assert_eq!(RefundStatus::reported(pending), RefundStatus::Pending, "{pending}");
     }
-    assert_eq!(RefundStatus::parse("succeeded"), RefundStatus::Succeeded);
-    assert_eq!([RefundStatus::parse("failed"), RefundStatus::parse("canceled")], [RefundStatus::Failed; 2]);
+    assert_eq!(RefundStatus::reported("succeeded"), RefundStatus::Succeeded);
+    assert_eq!([RefundStatus::reported("failed"), RefundStatus::reported("canceled")], [RefundStatus::Failed; 2]);
 }
 
 fn intent() -> PaymentIntent {

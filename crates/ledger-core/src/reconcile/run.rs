@@ -16,6 +16,7 @@ use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{BuildError, Draft, Planned, Role, TransactItem, Transaction};
+use crate::words::words;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -28,21 +29,23 @@ const NIGHT: Duration = Duration::from_secs(3 * 60 * 60);
 /// The most breaks that one transaction stores.
 pub const BREAKS_MAX: usize = 50;
 
-/// The state of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
-    /// No worker has taken it.
-    Requested,
-    /// A worker has taken it.
-    Running,
-    /// Everything was read, and there is no break.
-    Clean,
-    /// There are breaks.
-    Breaks,
-    /// There is no break, but something could not be read as of one moment, or was written by a later release.
-    Unsettled,
-    /// It cannot be completed.
-    Failed,
+words! {
+    /// The state of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RunState {
+        /// No worker has taken it.
+        Requested = "requested",
+        /// A worker has taken it.
+        Running = "running",
+        /// Everything was read, and there is no break.
+        Clean = "clean",
+        /// There are breaks.
+        Breaks = "breaks",
+        /// There is no break, but something could not be read as of one moment, or was written by a later release.
+        Unsettled = "unsettled",
+        /// It cannot be completed.
+        Failed = "failed",
+    }
 }
 
 /// A run.
@@ -98,27 +101,6 @@ impl Tally {
 }
 
 impl RunState {
-    const ALL: [Self; 6] = [Self::Requested, Self::Running, Self::Clean, Self::Breaks, Self::Unsettled, Self::Failed];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Running => "running",
-            Self::Clean => "clean",
-            Self::Breaks => "breaks",
-            Self::Unsettled => "unsettled",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// Whether the state is final.
     #[must_use]
     pub const fn is_over(self) -> bool {

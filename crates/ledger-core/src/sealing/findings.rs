@@ -1,39 +1,44 @@
 //! What verification of the audit trail finds.
 
 use crate::keys::Key;
+use crate::words::words;
 use std::fmt;
 
 /// The most missing segments of a lane, and bindings, that are named. A forged head could claim a billion.
 pub(super) const GAPS_MAX: usize = 1000;
 
-/// The kinds of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
-    /// The item is not as it was when it was sealed.
-    Edited,
-    /// The text that a person typed is not the one whose hash was sealed. An erased text is no fault.
-    OtherMemo,
-    /// The item was sealed, or must have existed, and is missing.
-    Missing,
-    /// The item does not follow the segment that it names.
-    BrokenLink,
-    /// The record should have been sealed long before.
-    Unsealed,
-    /// The chain does not have the expected head.
-    OtherHead,
+words! {
+    /// The kinds of faults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Fault {
+        /// The item is not as it was when it was sealed.
+        Edited = "edited",
+        /// The text that a person typed is not the one whose hash was sealed. An erased text is no fault.
+        OtherMemo = "other_memo",
+        /// The item was sealed, or must have existed, and is missing.
+        Missing = "missing",
+        /// The item does not follow the segment that it names.
+        BrokenLink = "broken_link",
+        /// The record should have been sealed long before.
+        Unsealed = "unsealed",
+        /// The chain does not have the expected head.
+        OtherHead = "other_head",
+    }
 }
 
-/// The kind of item that has the fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// A record: an entry, an act or a step.
-    Record,
-    /// A segment.
-    Segment,
-    /// A binding of the lanes.
-    Binding,
-    /// The head of a lane, or of all lanes.
-    Chain,
+words! {
+    /// The kind of item that has the fault.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Kind {
+        /// A record: an entry, an act or a step.
+        Record = "record",
+        /// A segment.
+        Segment = "segment",
+        /// A binding of the lanes.
+        Binding = "binding",
+        /// The head of a lane, or of all lanes.
+        Chain = "chain",
+    }
 }
 
 /// A fault, and the item that has it.
@@ -45,34 +50,6 @@ pub struct Finding {
     pub kind: Kind,
     /// The item's key.
     pub key: Key,
-}
-
-impl Fault {
-    /// The stable name, in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Edited => "edited",
-            Self::OtherMemo => "other_memo",
-            Self::Missing => "missing",
-            Self::BrokenLink => "broken_link",
-            Self::Unsealed => "unsealed",
-            Self::OtherHead => "other_head",
-        }
-    }
-}
-
-impl Kind {
-    /// The stable name, in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Record => "record",
-            Self::Segment => "segment",
-            Self::Binding => "binding",
-            Self::Chain => "chain",
-        }
-    }
 }
 
 impl fmt::Display for Finding {

@@ -7,32 +7,35 @@ use crate::keys::{self, attr};
 use crate::settlements::Settlement;
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem};
+use crate::words::words;
 
-/// What became of a merchant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineStatus {
-    /// Its period was closed by a settlement.
-    Opened,
-    /// Nothing was credited since the last settlement.
-    NothingToSettle,
-    /// Another run closed it for this day or a later one.
-    ClosedBefore,
-    /// A settlement of it is open.
-    SettlementOpen,
-    /// It is suspended.
-    Suspended,
-    /// It is closed, and something was credited since.
-    MerchantClosed,
-    /// It has no payout destination.
-    NoDestination,
-    /// Its payout destination was changed less than a day ago.
-    DestinationChanged,
-    /// The tenant has no account to pay it from.
-    NoPayoutAccount,
-    /// Its payment day is past the known bank holidays.
-    HolidaysUnknown,
-    /// A record of it cannot be read.
-    Unreadable,
+words! {
+    /// What became of a merchant.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LineStatus {
+        /// Its period was closed by a settlement.
+        Opened = "opened",
+        /// Nothing was credited since the last settlement.
+        NothingToSettle = "nothing_to_settle",
+        /// Another run closed it for this day or a later one.
+        ClosedBefore = "closed_before",
+        /// A settlement of it is open.
+        SettlementOpen = "settlement_open",
+        /// It is suspended.
+        Suspended = "suspended",
+        /// It is closed, and something was credited since.
+        MerchantClosed = "merchant_closed",
+        /// It has no payout destination.
+        NoDestination = "no_destination",
+        /// Its payout destination was changed less than a day ago.
+        DestinationChanged = "destination_changed",
+        /// The tenant has no account to pay it from.
+        NoPayoutAccount = "no_payout_account",
+        /// Its payment day is past the known bank holidays.
+        HolidaysUnknown = "holidays_unknown",
+        /// A record of it cannot be read.
+        Unreadable = "unreadable",
+    }
 }
 
 /// What a status means for the run.
@@ -62,45 +65,6 @@ pub struct SettlementRunLine {
 }
 
 impl LineStatus {
-    /// Every status.
-    pub const ALL: [Self; 11] = [
-        Self::Opened,
-        Self::NothingToSettle,
-        Self::ClosedBefore,
-        Self::SettlementOpen,
-        Self::Suspended,
-        Self::MerchantClosed,
-        Self::NoDestination,
-        Self::DestinationChanged,
-        Self::NoPayoutAccount,
-        Self::HolidaysUnknown,
-        Self::Unreadable,
-    ];
-
-    /// The stable name, as stored and in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Opened => "opened",
-            Self::NothingToSettle => "nothing_to_settle",
-            Self::ClosedBefore => "closed_before",
-            Self::SettlementOpen => "settlement_open",
-            Self::Suspended => "suspended",
-            Self::MerchantClosed => "merchant_closed",
-            Self::NoDestination => "no_destination",
-            Self::DestinationChanged => "destination_changed",
-            Self::NoPayoutAccount => "no_payout_account",
-            Self::HolidaysUnknown => "holidays_unknown",
-            Self::Unreadable => "unreadable",
-        }
-    }
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
     /// What it means for the run.
     #[must_use]
     pub const fn kind(self) -> LineKind {

@@ -14,6 +14,7 @@ use crate::reads::{self, Query};
 use crate::settlements::OfRun;
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use crate::words::words;
 
 const ID: &str = "settlement_run_id";
 const CLOSING: &str = "closing_on";
@@ -64,15 +65,17 @@ pub struct SettlementRun {
     after: Option<String>,
 }
 
-/// The progress of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettlementRunStatus {
-    /// It has not seen every merchant.
-    Running,
-    /// It has closed every merchant that was to be closed.
-    Finished,
-    /// It has seen every merchant, and a person must see to some.
-    FinishedWithStuck,
+words! {
+    /// The progress of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SettlementRunStatus {
+        /// It has not seen every merchant.
+        Running = "running",
+        /// It has closed every merchant that was to be closed.
+        Finished = "finished",
+        /// It has seen every merchant, and a person must see to some.
+        FinishedWithStuck = "finished_with_stuck",
+    }
 }
 
 /// A part of the list of merchants that is dealt with before the progress is stored.
@@ -246,17 +249,5 @@ impl SettlementRun {
         };
         let guards = vec![stale(Condition::exists(attr::PK)), stale(after), stale(Condition::absent(FINISHED_AT))];
         TransactItem::update(Role::Job, keys::settlement_run(tenant, self.id), update, guards)
-    }
-}
-
-impl SettlementRunStatus {
-    /// The stable name, in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::FinishedWithStuck => "finished_with_stuck",
-        }
     }
 }

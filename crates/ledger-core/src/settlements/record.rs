@@ -15,45 +15,50 @@ use crate::psp::PspTerms;
 use crate::terms::{EntryTerms, SettlementTerms, TermsVersion};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Role, TransactItem};
+use crate::words::words;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The state of a settlement. One step leaves each state before `Paid`, and its compensation enters it again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SettlementState {
-    /// Records are being stamped.
-    Collecting,
-    /// What the merchant is owed is held.
-    Held,
-    /// The KYC check of the merchant has passed.
-    Verified,
-    /// All that is held is yen.
-    Released,
-    /// Fee and tax are taken.
-    Charged,
-    /// The payout may have left. Only a proven refusal leads back.
-    Paying,
-    /// Paid. Final, unless the money is returned.
-    Paid,
-    /// Nothing was to be paid, and the rest goes into the next settlement. Final.
-    Carried,
-    /// It turned back, and the next settlement takes its records. Final.
-    Undone,
-    /// It was paid and the money was returned; the next settlement pays it. Final.
-    Returned,
+words! {
+    /// The state of a settlement. One step leaves each state before `Paid`, and its compensation enters it again.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum SettlementState {
+        /// Records are being stamped.
+        Collecting = "collecting",
+        /// What the merchant is owed is held.
+        Held = "held",
+        /// The KYC check of the merchant has passed.
+        Verified = "verified",
+        /// All that is held is yen.
+        Released = "released",
+        /// Fee and tax are taken.
+        Charged = "charged",
+        /// The payout may have left. Only a proven refusal leads back.
+        Paying = "paying",
+        /// Paid. Final, unless the money is returned.
+        Paid = "paid",
+        /// Nothing was to be paid, and the rest goes into the next settlement. Final.
+        Carried = "carried",
+        /// It turned back, and the next settlement takes its records. Final.
+        Undone = "undone",
+        /// It was paid and the money was returned; the next settlement pays it. Final.
+        Returned = "returned",
+    }
 }
 
-/// Why a settlement turned back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UndoReason {
-    /// The KYC check was refused.
-    KycRefused,
-    /// The KYC check had no answer in time.
-    KycUnanswered,
-    /// The payout was refused for good, and nothing has left.
-    PayoutRefused,
-    /// A step failed on its last retry.
-    StepFailed,
+words! {
+    /// Why a settlement turned back.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum UndoReason {
+        /// The KYC check was refused.
+        KycRefused = "kyc_refused",
+        /// The KYC check had no answer in time.
+        KycUnanswered = "kyc_unanswered",
+        /// The payout was refused for good, and nothing has left.
+        PayoutRefused = "payout_refused",
+        /// A step failed on its last retry.
+        StepFailed = "step_failed",
+    }
 }
 
 /// A settlement.
@@ -135,43 +140,6 @@ pub struct Settlement {
 }
 
 impl SettlementState {
-    /// Every state.
-    pub const ALL: [Self; 10] = [
-        Self::Collecting,
-        Self::Held,
-        Self::Verified,
-        Self::Released,
-        Self::Charged,
-        Self::Paying,
-        Self::Paid,
-        Self::Carried,
-        Self::Undone,
-        Self::Returned,
-    ];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Collecting => "collecting",
-            Self::Held => "held",
-            Self::Verified => "verified",
-            Self::Released => "released",
-            Self::Charged => "charged",
-            Self::Paying => "paying",
-            Self::Paid => "paid",
-            Self::Carried => "carried",
-            Self::Undone => "undone",
-            Self::Returned => "returned",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// Whether its saga has nothing left to do.
     #[must_use]
     pub const fn is_over(self) -> bool {
@@ -185,26 +153,6 @@ impl SettlementState {
 impl fmt::Display for SettlementState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl UndoReason {
-    /// Every reason.
-    pub const ALL: [Self; 4] = [Self::KycRefused, Self::KycUnanswered, Self::PayoutRefused, Self::StepFailed];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::KycRefused => "kyc_refused",
-            Self::KycUnanswered => "kyc_unanswered",
-            Self::PayoutRefused => "payout_refused",
-            Self::StepFailed => "step_failed",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 }
 

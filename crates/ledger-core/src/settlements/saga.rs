@@ -5,23 +5,26 @@
 //! guarded on that state. So a saga that stopped is run again from the start.
 
 use crate::ids::SettlementId;
+use crate::words::words;
 use std::time::Duration;
 
-/// A step of the saga.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
-    /// Stamps credited records that no settlement has, and adds up what they owe.
-    Collect,
-    /// Holds what the merchant is owed: `balance -> held`.
-    Hold,
-    /// Runs the KYC check of the merchant.
-    Kyc,
-    /// Converts what is held from its assets to yen.
-    Release,
-    /// Takes the fee and its tax.
-    Fee,
-    /// Pays the rest out.
-    Payout,
+words! {
+    /// A step of the saga.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Step {
+        /// Stamps credited records that no settlement has, and adds up what they owe.
+        Collect = "collect",
+        /// Holds what the merchant is owed: `balance -> held`.
+        Hold = "hold",
+        /// Runs the KYC check of the merchant.
+        Kyc = "kyc",
+        /// Converts what is held from its assets to yen.
+        Release = "release",
+        /// Takes the fee and its tax.
+        Fee = "fee",
+        /// Pays the rest out.
+        Payout = "payout",
+    }
 }
 
 /// What undoes a step.
@@ -48,19 +51,21 @@ pub enum Task {
     Stop,
 }
 
-/// The result of a task. The state machine selects the next task by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Done, now or before: go on to the next task.
-    Next,
-    /// Run the same task again: there is more to do.
-    Again,
-    /// The provider has no decision yet: run the task again after a pause.
-    Wait,
-    /// The settlement turns back: undo the steps in reverse order.
-    Undo,
-    /// This run ends: the settlement is over, paid or not, or a later run goes on with it.
-    Over,
+words! {
+    /// The result of a task. The state machine selects the next task by it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Outcome {
+        /// Done, now or before: go on to the next task.
+        Next = "next",
+        /// Run the same task again: there is more to do.
+        Again = "again",
+        /// The provider has no decision yet: run the task again after a pause.
+        Wait = "wait",
+        /// The settlement turns back: undo the steps in reverse order.
+        Undo = "undo",
+        /// This run ends: the settlement is over, paid or not, or a later run goes on with it.
+        Over = "over",
+    }
 }
 
 /// What follows when the last retry of a task has failed.
@@ -95,19 +100,6 @@ pub const TASK_WAIT: Duration = Duration::from_secs(60);
 pub const KYC_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Step {
-    /// The name in tasks, keys and records.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Collect => "collect",
-            Self::Hold => "hold",
-            Self::Kyc => "kyc",
-            Self::Release => "release",
-            Self::Fee => "fee",
-            Self::Payout => "payout",
-        }
-    }
-
     /// The compensation. A check has none, because it changes nothing. A payout has none: once it may have left, only
     /// a proven refusal turns the settlement back, and then nothing has left.
     #[must_use]
@@ -232,29 +224,6 @@ impl Task {
             Self::Undo(_) => &[Outcome::Next, Outcome::Over],
             Self::Stop => &[Outcome::Next, Outcome::Over],
         }
-    }
-}
-
-impl Outcome {
-    /// Every outcome.
-    pub const ALL: [Self; 5] = [Self::Next, Self::Again, Self::Wait, Self::Undo, Self::Over];
-
-    /// The name in a task's response.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Next => "next",
-            Self::Again => "again",
-            Self::Wait => "wait",
-            Self::Undo => "undo",
-            Self::Over => "over",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.name() == name)
     }
 }
 

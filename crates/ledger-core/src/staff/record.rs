@@ -12,6 +12,7 @@ use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Role, TransactItem};
+use crate::words::words;
 use std::collections::BTreeSet;
 
 /// The attribute that counts the changes of a record.
@@ -23,35 +24,16 @@ pub(super) const ROLES: &str = "roles";
 /// The attribute that lists the person's own accounts.
 pub(super) const BENEFICIARY_OF: &str = "beneficiary_of";
 
-/// The states of a staff member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemberState {
-    /// Invited, and has not accepted: may do nothing.
-    Invited,
-    /// May do what the roles permit.
-    Active,
-    /// May do nothing.
-    Disabled,
-}
-
-impl MemberState {
-    /// Every state.
-    pub const ALL: [Self; 3] = [Self::Invited, Self::Active, Self::Disabled];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Invited => "invited",
-            Self::Active => "active",
-            Self::Disabled => "disabled",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
+words! {
+    /// The states of a staff member.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MemberState {
+        /// Invited, and has not accepted: may do nothing.
+        Invited = "invited",
+        /// May do what the roles permit.
+        Active = "active",
+        /// May do nothing.
+        Disabled = "disabled",
     }
 }
 

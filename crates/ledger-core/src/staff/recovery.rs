@@ -17,6 +17,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
+use crate::words::words;
 use std::time::Duration;
 
 /// How long a recovery waits before it can be finished.
@@ -26,32 +27,16 @@ const STATE: &str = "state";
 const READY_AT: &str = "ready_at";
 const OWNERS: &str = "owners";
 
-/// The states of a recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryState {
-    /// It was requested.
-    Pending,
-    /// The persons are owners.
-    Done,
-    /// An owner cancelled it.
-    Cancelled,
-}
-
-impl RecoveryState {
-    const ALL: [Self; 3] = [Self::Pending, Self::Done, Self::Cancelled];
-
-    /// The stable name, as stored and in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Done => "done",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
+words! {
+    /// The states of a recovery.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RecoveryState {
+        /// It was requested.
+        Pending = "pending",
+        /// The persons are owners.
+        Done = "done",
+        /// An owner cancelled it.
+        Cancelled = "cancelled",
     }
 }
 

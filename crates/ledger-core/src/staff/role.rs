@@ -1,36 +1,41 @@
 //! Roles, and the permissions that each bundles.
 
 use crate::permission::{Permission, Staff};
+use crate::words::words;
 use std::fmt;
 
-/// A role of the operator's staff.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AdminRole {
-    /// Sees everything but the audit trail.
-    Viewer,
-    /// Helps customers: freezes wallets and cards, requests adjustments.
-    Support,
-    /// Runs the tenant: opens customers, merchants, cards and terminals, reviews what is parked.
-    Operator,
-    /// Moves money: grants, top-up refunds, destinations, settlements.
-    Treasurer,
-    /// Decides on requests of others.
-    Approver,
-    /// Reads everything, the audit trail included, and changes nothing.
-    Auditor,
-    /// Has every permission, and manages the staff.
-    Owner,
+words! {
+    /// A role of the operator's staff.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum AdminRole {
+        /// Sees everything but the audit trail.
+        Viewer = "viewer",
+        /// Helps customers: freezes wallets and cards, requests adjustments.
+        Support = "support",
+        /// Runs the tenant: opens customers, merchants, cards and terminals, reviews what is parked.
+        Operator = "operator",
+        /// Moves money: grants, top-up refunds, destinations, settlements.
+        Treasurer = "treasurer",
+        /// Decides on requests of others.
+        Approver = "approver",
+        /// Reads everything, the audit trail included, and changes nothing.
+        Auditor = "auditor",
+        /// Has every permission, and manages the staff.
+        Owner = "owner",
+    }
 }
 
-/// A role of a merchant's staff.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MerchantRole {
-    /// Charges customers.
-    Cashier,
-    /// Also refunds.
-    Manager,
-    /// Also manages the merchant's staff.
-    Owner,
+words! {
+    /// A role of a merchant's staff.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum MerchantRole {
+        /// Charges customers.
+        Cashier = "cashier",
+        /// Also refunds.
+        Manager = "manager",
+        /// Also manages the merchant's staff.
+        Owner = "owner",
+    }
 }
 
 /// A role of a staff member.
@@ -62,24 +67,6 @@ const VIEWER: &[Permission] = &[
 ];
 
 impl AdminRole {
-    /// Every role.
-    pub const ALL: [Self; 7] =
-        [Self::Viewer, Self::Support, Self::Operator, Self::Treasurer, Self::Approver, Self::Auditor, Self::Owner];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Support => "support",
-            Self::Operator => "operator",
-            Self::Treasurer => "treasurer",
-            Self::Approver => "approver",
-            Self::Auditor => "auditor",
-            Self::Owner => "owner",
-        }
-    }
-
     /// Whether the role also has every read of [`AdminRole::Viewer`].
     const fn reads_all(self) -> bool {
         match self {
@@ -148,19 +135,6 @@ impl AdminRole {
 }
 
 impl MerchantRole {
-    /// Every role.
-    pub const ALL: [Self; 3] = [Self::Cashier, Self::Manager, Self::Owner];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cashier => "cashier",
-            Self::Manager => "manager",
-            Self::Owner => "owner",
-        }
-    }
-
     const fn own(self) -> &'static [Permission] {
         match self {
             Self::Cashier => &[Permission::ShopRead, Permission::ShopCharge],

@@ -5,6 +5,7 @@ use super::field_values::NOT_ENABLED;
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, Asset, AssetSpec};
+use crate::words::words;
 
 const STATE: &str = "state";
 const BUDGETED: &str = "budgeted";
@@ -30,40 +31,22 @@ pub struct AssetTerms {
     pub budgeted: bool,
 }
 
-/// How far an asset is stopped. Only a regional currency is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AssetState {
-    /// It is granted, sent and paid with.
-    Running,
-    /// It is not granted.
-    NotIssued,
-    /// Nor is it sent or paid with. Payments of before are captured, voided and refunded.
-    NotSpent,
-    /// Nor is it credited to a customer: what a refund returns goes to `breakage`. It never runs again.
-    Retired,
+words! {
+    /// How far an asset is stopped. Only a regional currency is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum AssetState {
+        /// It is granted, sent and paid with.
+        Running = "running",
+        /// It is not granted.
+        NotIssued = "not_issued",
+        /// Nor is it sent or paid with. Payments of before are captured, voided and refunded.
+        NotSpent = "not_spent",
+        /// Nor is it credited to a customer: what a refund returns goes to `breakage`. It never runs again.
+        Retired = "retired",
+    }
 }
 
 impl AssetState {
-    /// Every state, in the order of a life.
-    pub const ALL: [Self; 4] = [Self::Running, Self::NotIssued, Self::NotSpent, Self::Retired];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::NotIssued => "not_issued",
-            Self::NotSpent => "not_spent",
-            Self::Retired => "retired",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// Whether an asset in this state can be brought to another: one step on, or back to running. None follows
     /// retirement.
     #[must_use]

@@ -40,6 +40,7 @@ use crate::limits::{self, LimitTerms};
 use crate::merchant_state::MerchantState;
 use crate::money::{Amount, Asset, AssetSpec, Rate};
 use crate::rate::RequestRate;
+use crate::words::words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -117,22 +118,26 @@ pub struct TopupTerms {
     pub abandoned_after: Duration,
 }
 
-/// The staged rollout of idempotency keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyPhase {
-    /// A request without a key is executed under a generated key.
-    Optional,
-    /// A request without a key is refused.
-    Mandatory,
+words! {
+    /// The staged rollout of idempotency keys.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum KeyPhase {
+        /// A request without a key is executed under a generated key.
+        Optional = "optional",
+        /// A request without a key is refused.
+        Mandatory = "mandatory",
+    }
 }
 
-/// What a refund does with earned points that the customer has spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpentPoints {
-    /// They are deducted from the refunded money, one yen per point.
-    Deduct,
-    /// They are forgiven.
-    Forgive,
+words! {
+    /// What a refund does with earned points that the customer has spent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SpentPoints {
+        /// They are deducted from the refunded money, one yen per point.
+        Deduct = "deduct",
+        /// They are forgiven.
+        Forgive = "forgive",
+    }
 }
 
 /// How the CO2 estimate is computed.
@@ -144,23 +149,6 @@ pub struct Co2Terms {
     pub source: String,
     /// The version of that source.
     pub version: String,
-}
-
-impl KeyPhase {
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Optional => "optional",
-            Self::Mandatory => "mandatory",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Optional, Self::Mandatory].into_iter().find(|phase| phase.name() == name)
-    }
 }
 
 impl HoldHours {
@@ -185,19 +173,6 @@ impl HoldHours {
     #[must_use]
     pub fn duration(self) -> Duration {
         Duration::from_secs(u64::from(self.0).saturating_mul(60 * 60))
-    }
-}
-
-impl SpentPoints {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Deduct => "deduct",
-            Self::Forgive => "forgive",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        [Self::Deduct, Self::Forgive].into_iter().find(|policy| policy.name() == name)
     }
 }
 

@@ -22,6 +22,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
 use crate::wallets::earned::TakenBack;
 use crate::wallets::{SeenBalance, debt};
+use crate::words::words;
 
 /// The attribute for the latest movement, unless it is the first one to its state.
 const ROUND: &str = "round";
@@ -31,13 +32,15 @@ const POINTS: &str = "points";
 const KEPT: &str = "kept";
 const SETTLED: &str = "settled";
 
-/// The state of a clawback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ClawbackState {
-    /// The provider has the money.
-    Taken,
-    /// The provider gave the money back.
-    Returned,
+words! {
+    /// The state of a clawback.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ClawbackState {
+        /// The provider has the money.
+        Taken = "taken",
+        /// The provider gave the money back.
+        Returned = "returned",
+    }
 }
 
 /// A clawback, `CLAWBACK#<the provider's id>` in the top-up's partition.
@@ -85,24 +88,6 @@ pub(super) fn round_of(is_return: bool, movements: u32) -> u32 {
 }
 
 impl ClawbackState {
-    /// Every state.
-    pub const ALL: [Self; 2] = [Self::Taken, Self::Returned];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Taken => "taken",
-            Self::Returned => "returned",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// The first movement that leads to the state.
     const fn first_round(self) -> u32 {
         match self {

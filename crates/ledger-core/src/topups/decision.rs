@@ -20,19 +20,22 @@ use crate::plan::{Context, PlanRefusal};
 use crate::psp::{Fact, PaymentIntent, PspRefund};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Planned, Role, TransactItem};
+use crate::words::words;
 
 /// The state of a decision that is not approved yet.
 const PENDING: &str = "pending";
 
-/// The kinds of decisions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecisionKind {
-    /// Book what the provider says.
-    Book,
-    /// End the operation as refused or failed, and give back what it reserved or held.
-    GiveUp,
-    /// Write off what is on `suspense`, against `adjustments`.
-    WriteOff,
+words! {
+    /// The kinds of decisions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DecisionKind {
+        /// Book what the provider says.
+        Book = "book",
+        /// End the operation as refused or failed, and give back what it reserved or held.
+        GiveUp = "give_up",
+        /// Write off what is on `suspense`, against `adjustments`.
+        WriteOff = "write_off",
+    }
 }
 
 /// A requested decision, `DECISION#<id>` in the top-up's partition. Its content never changes; its state changes
@@ -66,26 +69,6 @@ pub struct Basis<'a> {
     pub fact: Option<&'a Fact>,
     /// The operation, if its key has no response yet.
     pub flight: Option<&'a Flight>,
-}
-
-impl DecisionKind {
-    const ALL: [Self; 3] = [Self::Book, Self::GiveUp, Self::WriteOff];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Book => "book",
-            Self::GiveUp => "give_up",
-            Self::WriteOff => "write_off",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|way| way.name() == name)
-    }
 }
 
 impl TopupDecision {

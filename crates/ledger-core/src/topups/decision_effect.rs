@@ -18,6 +18,7 @@ use crate::psp::{Fact, IntentStatus, PaymentIntent, PspMoney, PspRefund, RefundS
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
 use crate::unclaimed;
+use crate::words::words;
 
 /// The attribute for what a record has on the account `suspense`, signed.
 pub(super) const SUSPENSE: &str = "suspense";
@@ -28,38 +29,18 @@ pub(super) const WRITTEN_OFF: &str = "written_off";
 /// The detail of an entry that holds the decision.
 pub const DECIDED: &str = "decided";
 
-/// The values of an entry's detail [`DECIDED`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EntryDecision {
-    /// What the provider's object says was booked.
-    Book,
-    /// The operation was given up.
-    GiveUp,
-    /// What was on `suspense` was written off.
-    WriteOff,
-    /// The refund had failed before: only what the provider paid out was posted.
-    Post,
-}
-
-impl EntryDecision {
-    /// Every value.
-    pub const ALL: [Self; 4] = [Self::Book, Self::GiveUp, Self::WriteOff, Self::Post];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Book => DecisionKind::Book.name(),
-            Self::GiveUp => DecisionKind::GiveUp.name(),
-            Self::WriteOff => DecisionKind::WriteOff.name(),
-            Self::Post => "post",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|decision| decision.name() == name)
+words! {
+    /// The values of an entry's detail [`DECIDED`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum EntryDecision {
+        /// What the provider's object says was booked.
+        Book = "book",
+        /// The operation was given up.
+        GiveUp = "give_up",
+        /// What was on `suspense` was written off.
+        WriteOff = "write_off",
+        /// The refund had failed before: only what the provider paid out was posted.
+        Post = "post",
     }
 }
 

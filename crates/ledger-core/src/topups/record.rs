@@ -11,21 +11,24 @@ use crate::operation::Operation;
 use crate::psp::{PspId, PspKey, PspRequest, Step};
 use crate::terms::{EntryTerms, TermsVersion};
 use crate::time::Timestamp;
+use crate::words::words;
 use std::fmt;
 
-/// The state of a top-up: `requested -> pending -> succeeded | canceled`, and `requested -> refused`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TopupState {
-    /// The headroom is reserved. It is not known whether the provider got the request.
-    Requested,
-    /// The provider has a PaymentIntent for it, which the customer has not paid.
-    Pending,
-    /// It was paid and is in the wallet.
-    Succeeded,
-    /// The provider has confirmed that it will never be paid.
-    Canceled,
-    /// The provider has refused to create a PaymentIntent for it.
-    Refused,
+words! {
+    /// The state of a top-up: `requested -> pending -> succeeded | canceled`, and `requested -> refused`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum TopupState {
+        /// The headroom is reserved. It is not known whether the provider got the request.
+        Requested = "requested",
+        /// The provider has a PaymentIntent for it, which the customer has not paid.
+        Pending = "pending",
+        /// It was paid and is in the wallet.
+        Succeeded = "succeeded",
+        /// The provider has confirmed that it will never be paid.
+        Canceled = "canceled",
+        /// The provider has refused to create a PaymentIntent for it.
+        Refused = "refused",
+    }
 }
 
 /// A top-up.
@@ -66,29 +69,6 @@ pub struct TopupRecord {
     pub(crate) shards: Shards,
     /// The version of the terms that its request was planned under: its points follow from it.
     pub(crate) terms_version: TermsVersion,
-}
-
-impl TopupState {
-    /// Every state.
-    pub const ALL: [Self; 5] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Canceled, Self::Refused];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Pending => "pending",
-            Self::Succeeded => "succeeded",
-            Self::Canceled => "canceled",
-            Self::Refused => "refused",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
 }
 
 impl fmt::Display for TopupState {

@@ -10,21 +10,24 @@ use crate::operation::Operation;
 use crate::psp::PspId;
 use crate::terms::TermsVersion;
 use crate::time::Timestamp;
+use crate::words::words;
 use std::fmt;
 use std::time::Duration;
 
-/// The state of a refund: `requested -> pending -> succeeded -> failed`, where steps may be skipped. A failed refund
-/// never succeeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RefundState {
-    /// The money is held. It is not known whether the provider got the request.
-    Requested,
-    /// The provider is processing it.
-    Pending,
-    /// The provider has paid it out.
-    Succeeded,
-    /// It was not paid out, or was returned: the money is in the wallet again.
-    Failed,
+words! {
+    /// The state of a refund: `requested -> pending -> succeeded -> failed`, where steps may be skipped. A failed refund
+    /// never succeeds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum RefundState {
+        /// The money is held. It is not known whether the provider got the request.
+        Requested = "requested",
+        /// The provider is processing it.
+        Pending = "pending",
+        /// The provider has paid it out.
+        Succeeded = "succeeded",
+        /// It was not paid out, or was returned: the money is in the wallet again.
+        Failed = "failed",
+    }
 }
 
 /// The steps of a refund that move money.
@@ -74,28 +77,6 @@ pub struct TopupRefund {
     pub(super) shards: Shards,
     /// The version of the terms that its request was planned under: what it takes back follows from it.
     pub(super) terms_version: TermsVersion,
-}
-
-impl RefundState {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Failed];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Pending => "pending",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
 }
 
 impl fmt::Display for RefundState {

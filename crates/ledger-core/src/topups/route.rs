@@ -21,6 +21,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem, exists};
 use crate::unclaimed;
 use crate::wallets::SeenWallet;
+use crate::words::words;
 use std::time::Duration;
 
 /// When a refund in progress is looked up, in case its events are lost.
@@ -58,19 +59,21 @@ pub enum Routed {
     Apply(Box<Effect>),
 }
 
-/// How a fact contradicts our record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContradictionKind {
-    /// Another amount or currency than was requested.
-    Amount,
-    /// Another object than the one in our record.
-    Object,
-    /// Test money for a real top-up, or real money for a test top-up.
-    Livemode,
-    /// A state that cannot follow our record's state.
-    State,
-    /// Another account of the provider than the one that the request was sent to.
-    Account,
+words! {
+    /// How a fact contradicts our record.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ContradictionKind {
+        /// Another amount or currency than was requested.
+        Amount = "amount",
+        /// Another object than the one in our record.
+        Object = "object",
+        /// Test money for a real top-up, or real money for a test top-up.
+        Livemode = "livemode",
+        /// A state that cannot follow our record's state.
+        State = "state",
+        /// Another account of the provider than the one that the request was sent to.
+        Account = "account",
+    }
 }
 
 /// The writes for a fact: one transaction, under the marker of an event or of the operation in flight.
@@ -86,20 +89,6 @@ pub struct Effect {
     pub key: String,
     /// Whether our record leaves `requested`. Then its marker, if it is in flight, is completed too.
     pub lands: bool,
-}
-
-impl ContradictionKind {
-    /// The name in logs and records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Amount => "amount",
-            Self::Object => "object",
-            Self::Livemode => "livemode",
-            Self::State => "state",
-            Self::Account => "account",
-        }
-    }
 }
 
 impl Effect {

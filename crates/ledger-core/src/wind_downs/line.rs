@@ -9,15 +9,18 @@ use crate::keys::{self, attr};
 use crate::money::{Asset, stored_text};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Role, TransactItem};
+use crate::words::words;
 use std::collections::BTreeMap;
 
-/// Whether the job closed the account of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineState {
-    /// It closed it.
-    Closed,
-    /// It could not close it.
-    Open,
+words! {
+    /// Whether the job closed the account of a line.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LineState {
+        /// It closed it.
+        Closed = "closed",
+        /// It could not close it.
+        Open = "open",
+    }
 }
 
 /// An account that could not be closed.
@@ -49,24 +52,6 @@ pub struct WindDownLine {
 }
 
 impl LineState {
-    /// The states, as their names sort.
-    pub const ALL: [Self; 2] = [Self::Closed, Self::Open];
-
-    /// The stable name, in keys and responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-        }
-    }
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     const fn other(self) -> Self {
         match self {
             Self::Closed => Self::Open,

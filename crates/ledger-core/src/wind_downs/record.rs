@@ -18,6 +18,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::reads::{self, Query, Times};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
+use crate::words::words;
 
 const ID: &str = "wind_down_id";
 const SHARD: &str = "shard";
@@ -74,17 +75,19 @@ pub struct WindDown {
     after: Option<String>,
 }
 
-/// The progress of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindDownStatus {
-    /// It has not seen every account.
-    Running,
-    /// A person stopped it.
-    Stopped,
-    /// It has closed every account that it found.
-    Finished,
-    /// It has seen every account, and some could not be closed.
-    FinishedWithOpen,
+words! {
+    /// The progress of a job.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum WindDownStatus {
+        /// It has not seen every account.
+        Running = "running",
+        /// A person stopped it.
+        Stopped = "stopped",
+        /// It has closed every account that it found.
+        Finished = "finished",
+        /// It has seen every account, and some could not be closed.
+        FinishedWithOpen = "finished_with_open",
+    }
 }
 
 /// A part of a list that is dealt with before the progress is stored.
@@ -354,19 +357,6 @@ impl List {
             None => Some(Self::Cards(shard)),
             Some(shard) if shard < keys::LISTED_SHARDS.count() => Some(Self::Customers(shard)),
             Some(_) => None,
-        }
-    }
-}
-
-impl WindDownStatus {
-    /// The stable name, in responses.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Stopped => "stopped",
-            Self::Finished => "finished",
-            Self::FinishedWithOpen => "finished_with_open",
         }
     }
 }

@@ -175,7 +175,7 @@ fn read_intent(object: &Json, ledger: &str) -> Result<PaymentIntent, WireError> 
         id: id(object)?,
         amount: money(object)?,
         received: object.count("amount_received")?,
-        status: IntentStatus::parse(object.text("status")?),
+        status: IntentStatus::reported(object.text("status")?),
         livemode: object.flag("livemode")?,
         client_secret: object.text_or_null("client_secret")?.map(|secret| Masked::new(secret.to_owned())),
         tags: tags(object, ledger)?,
@@ -190,7 +190,7 @@ fn read_refund(object: &Json, ledger: &str) -> Result<PspRefund, WireError> {
         id: id(object)?,
         intent: reference(object, "payment_intent")?,
         amount: money(object)?,
-        status: RefundStatus::parse(object.text_or_null("status")?.unwrap_or_default()),
+        status: RefundStatus::reported(object.text_or_null("status")?.unwrap_or_default()),
         tags: tags(object, ledger)?,
     })
 }
@@ -214,7 +214,7 @@ fn read_payout(object: &Json, ledger: &str) -> Result<Payout, WireError> {
     Ok(Payout {
         id: id(object)?,
         amount: money(object)?,
-        status: PayoutStatus::parse(object.text("status")?),
+        status: PayoutStatus::reported(object.text("status")?),
         livemode: object.flag("livemode")?,
         tags: tags_by(object, |at| PayoutTags::read(ledger, at))?,
     })

@@ -8,6 +8,7 @@ use crate::money::Asset;
 use crate::operation::Operation;
 use crate::psp::{PayoutStatus, PspId};
 use crate::settlements::SettlementState;
+use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,49 +77,24 @@ pub struct SettledSum {
     pub asset: Asset,
 }
 
-/// The sides of a settlement. Each sum is a positive quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SettledSide {
-    /// The sum of payments.
-    Taken,
-    /// The sum of refunds.
-    Refunded,
-    /// The sum of payouts of earlier settlements that were returned.
-    PayoutsReturned,
-    /// The sum of cash that terminals took, which the merchant owes.
-    CashTaken,
-    /// The sum of such cash that terminals returned.
-    CashReversed,
-    /// What the merchant brought for cash that it owes.
-    Deposited,
-    /// What refunds took from the merchant's refund room.
-    RefundRoom,
-}
-
-impl SettledSide {
-    /// Every side.
-    pub const ALL: [Self; 7] = [
-        Self::Taken,
-        Self::Refunded,
-        Self::PayoutsReturned,
-        Self::CashTaken,
-        Self::CashReversed,
-        Self::Deposited,
-        Self::RefundRoom,
-    ];
-
-    /// The stable name, in facts' lines.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Taken => "taken",
-            Self::Refunded => "refunded",
-            Self::PayoutsReturned => "payouts_returned",
-            Self::CashTaken => "cash_taken",
-            Self::CashReversed => "cash_reversed",
-            Self::Deposited => "deposited",
-            Self::RefundRoom => "refund_room",
-        }
+words! {
+    /// The sides of a settlement. Each sum is a positive quantity.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum SettledSide {
+        /// The sum of payments.
+        Taken = "taken",
+        /// The sum of refunds.
+        Refunded = "refunded",
+        /// The sum of payouts of earlier settlements that were returned.
+        PayoutsReturned = "payouts_returned",
+        /// The sum of cash that terminals took, which the merchant owes.
+        CashTaken = "cash_taken",
+        /// The sum of such cash that terminals returned.
+        CashReversed = "cash_reversed",
+        /// What the merchant brought for cash that it owes.
+        Deposited = "deposited",
+        /// What refunds took from the merchant's refund room.
+        RefundRoom = "refund_room",
     }
 }
 

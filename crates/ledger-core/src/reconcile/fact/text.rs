@@ -53,36 +53,24 @@ own_text! {
     SettledSum: SettledSum::parse;
 }
 
-/// Implements [`LineText`] for states and kinds by their names. A variant that is not listed does not compile.
+/// Implements [`LineText`] for states and kinds by their names.
 macro_rules! by_name {
-    ($($type:ident: $($variant:ident)*;)*) => {$(
+    ($($type:ident)*) => {$(
         impl LineText for $type {
             fn to_line(&self) -> String {
-                match self {
-                    $(Self::$variant)|* => self.name().to_owned(),
-                }
+                self.name().to_owned()
             }
 
             fn from_line(text: &str) -> Option<Self> {
-                [$(Self::$variant),*].into_iter().find(|value| value.name() == text)
+                Self::parse(text)
             }
         }
     )*};
 }
 
 by_name! {
-    PaymentState: Created Authorizing Authorized Capturing Captured Refunding PartiallyRefunded Refunded Canceled
-        Failed Expired Reversed;
-    BonusState: Due Granted Reversed;
-    ReturnKind: Refund RefundReversal PaymentReversal;
-    TopupState: Requested Pending Succeeded Canceled Refused;
-    RefundState: Requested Pending Succeeded Failed;
-    ClawbackState: Taken Returned;
-    EntryDecision: Book GiveUp WriteOff Post;
-    SettlementState: Collecting Held Verified Released Charged Paying Paid Carried Undone Returned;
-    IntentStatus: Open Succeeded Canceled;
-    RefundStatus: Pending Succeeded Failed;
-    PayoutStatus: Sent Failed;
+    BonusState ClawbackState EntryDecision IntentStatus PaymentState PayoutStatus RefundState RefundStatus ReturnKind
+    SettlementState TopupState
 }
 
 fn read<'de, T: LineText, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {

@@ -243,7 +243,7 @@ fn every_fact() -> Vec<Fact> {
 #[test]
 fn names_of_kinds_read_back() {
     for kind in BreakKind::ALL {
-        assert_eq!(BreakKind::parse(kind.name()), Some(*kind));
+        assert_eq!(BreakKind::parse(kind.name()), Some(kind));
     }
 }
 

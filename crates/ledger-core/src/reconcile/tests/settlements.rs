@@ -187,7 +187,7 @@ fn settlement_with_foreign_facts_is_a_break() {
 #[test]
 fn every_operation_that_moves_merchants_is_a_step() {
     for operation in Operation::ALL {
-        let is_known = SettlementStep::of(*operation) != SettlementStep::Unknown(*operation);
-        assert_eq!(is_known, Operation::MOVING_MERCHANTS.contains(operation), "{operation}");
+        let is_known = SettlementStep::of(operation) != SettlementStep::Unknown(operation);
+        assert_eq!(is_known, Operation::MOVING_MERCHANTS.contains(&operation), "{operation}");
     }
 }

@@ -211,7 +211,7 @@ fn only_steps_that_the_ledger_writes_are_known() {
         for decision in [None, Some(D::Book), Some(D::GiveUp), Some(D::WriteOff), Some(D::Post)] {
             for (refund, psp) in [(false, false), (true, false), (false, true)] {
                 let (of_refund, of_psp) = (refund.then(refund_id), psp.then(|| psp_id("pi_1")));
-                let step = TopupStep::of(*operation, decision, of_refund, of_psp);
+                let step = TopupStep::of(operation, decision, of_refund, of_psp);
                 if !matches!(step, TopupStep::Unknown { .. }) {
                     let part = if refund {
                         " refund"
