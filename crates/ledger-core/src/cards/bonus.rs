@@ -24,7 +24,7 @@ pub(crate) const BONUS_OF: &str = "bonus_of";
 
 const ENTRY: &str = "entry_id";
 const STATE: &str = "state";
-const GRANTED_BY: &str = "grant_entry_id";
+const GRANT_ENTRY: &str = "grant_entry_id";
 /// The attributes with the card that got the bonus, and the one that it was taken back from, if the card was replaced.
 pub(crate) const GRANTED_TO: &str = "granted_to";
 /// See [`GRANTED_TO`].
@@ -87,12 +87,12 @@ impl CashBonus {
             card: item.parsed("card_id", CardId::parse)?,
             amount: item.amount("amount", Asset::Ecopay)?,
             state: item.named(STATE, BonusState::parse)?,
-            grant_entry: item.opt_parsed(GRANTED_BY, TransactionId::parse)?,
+            grant_entry: item.opt_parsed(GRANT_ENTRY, TransactionId::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
         };
         match (bonus.state, bonus.grant_entry) {
             (BonusState::Due, None) | (BonusState::Granted, Some(_)) | (BonusState::Reversed, _) => Ok(bonus),
-            (BonusState::Due, Some(_)) | (BonusState::Granted, None) => Err(ItemError::invalid(GRANTED_BY)),
+            (BonusState::Due, Some(_)) | (BonusState::Granted, None) => Err(ItemError::invalid(GRANT_ENTRY)),
         }
     }
 
@@ -211,7 +211,7 @@ pub fn plan(
     let home = to.account();
     let items = Vec::from_iter(forms::credit(tenant, Role::Card, home, &bonus.amount, cx.now));
     let items = items.into_iter().map(|item| item.guarded_also(Vec::from_iter(to.guard())));
-    let granted = bonus.moved(tenant, BonusState::Granted, (GRANTED_BY, cx.transaction_id), cx.now);
+    let granted = bonus.moved(tenant, BonusState::Granted, (GRANT_ENTRY, cx.transaction_id), cx.now);
     let items = items.chain([at_replacement(granted, GRANTED_TO, &to)]).collect();
     let entry = Entry {
         id: cx.transaction_id,

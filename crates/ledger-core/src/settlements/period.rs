@@ -21,8 +21,6 @@ use crate::transaction::{BuildError, Role, TransactItem, Transaction};
 const CLOSED_PERIOD: &str = "closed_period";
 /// The prefix of the attribute with a period that a settlement closed. The number of the batch follows.
 const CLOSED_BATCHES: &str = "closed_batch_";
-/// The attribute with the settlement that had closed a period and gave it back.
-pub(crate) const SETTLEMENT: &str = "settlement_id";
 
 /// The period that a settlement closed, and the batch of the settlement that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +145,8 @@ pub(super) fn given_back(tenant: &Tenant, settlement: &Settlement, id: PeriodId,
     let item = Item::from([
         ("merchant_id".to_owned(), Value::s(settlement.merchant)),
         id.attribute(),
-        (SETTLEMENT.to_owned(), Value::s(settlement.id)),
+        // The settlement that gives it back. The period itself has that of the one that takes it.
+        ("settlement_id".to_owned(), Value::s(settlement.id)),
         (attr::CREATED_AT.to_owned(), Value::s(now)),
     ]);
     let key = keys::period_back(tenant, settlement.merchant, &id.sort_key());

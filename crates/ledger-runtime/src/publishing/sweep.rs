@@ -89,8 +89,7 @@ impl Sweep {
     }
 
     /// Publishes the next few entries and returns them, with those that must wait, which are sealed and published late;
-    /// `None` after the last. Accounts and entries that cannot be read are skipped,
-    /// with the problem in `fault`.
+    /// `None` after the last. Accounts and entries that cannot be read are skipped, with the problem in `fault`.
     ///
     /// # Errors
     /// 503 if the index cannot be read.
