@@ -100,8 +100,6 @@ id! {
     TopupId;
     /// A journal entry.
     TransactionId;
-    /// A requested adjustment.
-    AdjustmentId;
     /// A bulk grant.
     JobId;
     /// An audit record.
@@ -110,8 +108,6 @@ id! {
     SettlementId;
     /// A request about a paid settlement: to send its file again, or to book it as returned.
     PayoutRequestId;
-    /// A decision about a top-up whose PSP object contradicts our record.
-    DecisionId;
     /// A reconciliation run.
     RunId;
     /// A preview of a change of terms.

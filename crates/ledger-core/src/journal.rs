@@ -11,7 +11,7 @@ pub(crate) use credit::{
 };
 
 use crate::account::{Account, Bucket, Posting};
-use crate::dynamo::{Attributes, Item, ItemError};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::{PaymentId, RefundId, TransactionId};
 use crate::keys::attr;
 use crate::memo;
@@ -128,12 +128,24 @@ impl HistoryLine {
     }
 }
 
-fn posting(item: &Item) -> Result<Posting, ItemError> {
+/// Reads a posting, one of a list on an item.
+pub(crate) fn posting(item: &Item) -> Result<Posting, ItemError> {
     Ok(Posting {
         account: item.parsed("account", Account::parse)?,
         bucket: item.opt_named("bucket", Bucket::parse)?.unwrap_or(Bucket::Available),
         delta: item.delta("delta", item.parsed("asset", Asset::parse)?)?,
     })
+}
+
+/// The attributes of a posting. The bucket of what may be spent is not named.
+pub(crate) fn posting_item(posting: &Posting) -> Item {
+    let bucket = (posting.bucket != Bucket::Available).then(|| ("bucket".to_owned(), Value::s(posting.bucket.name())));
+    let of = [
+        ("account".to_owned(), Value::s(posting.account)),
+        ("asset".to_owned(), Value::s(posting.delta.asset())),
+        ("delta".to_owned(), Value::N(posting.delta.text())),
+    ];
+    of.into_iter().chain(bucket).collect()
 }
 
 fn counted(item: &Item) -> Result<BTreeMap<Asset, BTreeMap<String, Amount>>, ItemError> {

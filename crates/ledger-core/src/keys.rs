@@ -4,8 +4,7 @@
 
 use crate::account::Account;
 use crate::ids::{
-    AdjustmentId, CardId, CustomerId, DecisionId, JobId, MerchantId, PaymentId, Principal, RefundId, Tenant,
-    TerminalId, TopupId, TransactionId,
+    CardId, CustomerId, JobId, MerchantId, PaymentId, Principal, RefundId, Tenant, TerminalId, TopupId, TransactionId,
 };
 use crate::money::Asset;
 use crate::operation::Operation;
@@ -66,8 +65,8 @@ pub(crate) use registry::registry_partition;
 pub use registry::{REGISTRY_SHARDS, registered_tenant};
 pub(crate) use settlement::{CASH_COLLECTION, DEPOSIT_REVERSED, period, period_back};
 pub use settlement::{
-    cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, payout_return, returned,
-    settled, settlement, settling,
+    cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, returned, settled,
+    settlement, settling,
 };
 pub use settlement_run::{
     SETTLEMENT_RUN, settlement_calendar, settlement_run, settlement_run_line, settlement_run_lines,
@@ -305,8 +304,6 @@ pub mod sk {
     pub const REFUND: &str = "REFUND#";
     /// Money that the PSP took by itself.
     pub const CLAWBACK: &str = "CLAWBACK#";
-    /// Decisions about a top-up.
-    pub const DECISION: &str = "DECISION#";
     /// Audit records.
     pub const AUDIT: &str = "AUDIT#";
     /// Settlements of a merchant.
@@ -401,12 +398,6 @@ pub fn clawback(tenant: &Tenant, topup: TopupId, id: &PspId) -> Key {
     Partition::topup(tenant, topup).item(format!("{}{id}", sk::CLAWBACK))
 }
 
-/// A decision about a top-up whose PSP object contradicts our record.
-#[must_use]
-pub fn topup_decision(tenant: &Tenant, topup: TopupId, id: DecisionId) -> Key {
-    Partition::topup(tenant, topup).item(format!("{}{id}", sk::DECISION))
-}
-
 /// The marker of an event that has been applied.
 #[must_use]
 pub fn stripe_event(tenant: &Tenant, id: &EventId) -> Key {
@@ -429,12 +420,6 @@ pub fn enrolment(tenant: &Tenant, id: TerminalId) -> Key {
 #[must_use]
 pub fn config(tenant: &Tenant) -> Key {
     Partition::tenant(tenant).item("CONFIG")
-}
-
-/// An adjustment, in a partition of its own.
-#[must_use]
-pub fn adjustment(tenant: &Tenant, id: AdjustmentId) -> Key {
-    Partition::of(tenant, "adjustment", id).item("ADJUSTMENT")
 }
 
 /// The last pass of a kind over all customers of a migrating tenant.

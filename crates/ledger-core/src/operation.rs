@@ -33,12 +33,8 @@ words! {
         Grant = "grant",
         /// One customer's part of a grant to many.
         BulkGrant = "bulk_grant",
-        /// An adjustment is requested.
-        AdjustmentRequest = "adjustment_request",
-        /// An adjustment is approved and posted.
-        AdjustmentApprove = "adjustment_approve",
-        /// An adjustment is rejected.
-        AdjustmentReject = "adjustment_reject",
+        /// A balance is adjusted: one person requested it and another approved it.
+        Adjustment = "adjustment",
         /// A customer changes their profile.
         ProfilePatch = "profile_patch",
         /// A customer freezes or unfreezes their own card.
@@ -139,10 +135,8 @@ words! {
         ClawbackReturned = "clawback_returned",
         /// The operator decides on a parked operation.
         ParkedResolve = "parked_resolve",
-        /// A decision about a contradiction of a top-up or refund is requested.
-        TopupDecisionRequest = "topup_decision_request",
-        /// Another person approves the decision.
-        TopupDecisionApprove = "topup_decision_approve",
+        /// A contradiction with the provider is decided: one person requested it and another approved it.
+        TopupDecision = "topup_decision",
         /// The operator dismisses a kept event after review.
         EventDismiss = "event_dismiss",
         /// An event of the payment provider is handled; not keyed.
@@ -199,10 +193,8 @@ words! {
         Figures = "figures",
         /// The payment provider's payout was returned, and the merchant is owed it again; not keyed.
         SettlementReturned = "settlement_returned",
-        /// Booking a transfer as returned by the bank is requested.
-        SettlementReturnRequest = "settlement_return_request",
-        /// Another person approves it, and the merchant is owed the money again.
-        SettlementReturnApprove = "settlement_return_approve",
+        /// A transfer that the bank returned is booked: one person requested it and another approved it.
+        SettlementReturn = "settlement_return",
         /// The operator asks for a reconciliation.
         ReconciliationRequest = "reconciliation_request",
         /// A worker reconciles; not keyed.
@@ -278,7 +270,7 @@ impl Operation {
         Self::SettlementReleaseUndone,
         Self::SettlementFeeUndone,
         Self::SettlementReturned,
-        Self::SettlementReturnApprove,
+        Self::SettlementReturn,
     ];
 
     /// Whether its response has a one-time secret, when it is executed.

@@ -31,8 +31,6 @@ pub enum Role {
     CardPin,
     /// A one-time code.
     Code,
-    /// An adjustment.
-    Adjustment,
     /// An audit record.
     Audit,
     /// A notice of a changed address.
@@ -51,8 +49,6 @@ pub enum Role {
     Topup,
     /// Money that the PSP took by itself: a dispute, or a refund made at the PSP.
     Clawback,
-    /// A decision about a top-up whose PSP object contradicts our record.
-    Decision,
     /// The marker of an operation that is still in flight.
     Flight,
     /// A kept event of the PSP, which needs review.

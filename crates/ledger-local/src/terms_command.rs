@@ -66,11 +66,19 @@ pub async fn request(command: &TermsCommand) -> Result<String, TermsCommandError
     let requested = api.send(Method::POST, "/v1/admin/terms/changes", Some(body)).await?;
     let path = format!("/v1/admin/approvals/{}", text(&requested, "approval_id"));
     let approval = api.send(Method::GET, &path, None).await?;
-    let values = approval.pointer("/details/terms").and_then(Value::as_str).unwrap_or_default();
+    let changes = approval.get("changes").and_then(Value::as_array).into_iter().flatten();
+    let values: Vec<String> = changes.map(change).collect();
+    let values = values.join("; ");
     Ok(format!(
         "{values}\nhold from {}, if another person approves them at least ten minutes before:\nPOST {path}/approve",
         command.from
     ))
+}
+
+/// A change of one term, as `name from -> to`.
+fn change(of: &Value) -> String {
+    let value = |name: &str| of.get(name).and_then(Value::as_str).unwrap_or("none");
+    format!("{} {} -> {}", text(of, "name"), value("from"), value("to"))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::endpoint::Endpoint;
 use crate::execute::{ApplyError, PlanError, accepted};
 use crate::identity::Member;
 use crate::problem::Problem;
+use crate::topups::DecisionRequest;
 use crate::views::PendingApprovalView;
 use ledger_core::approvals::{
     APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, RequestSummary, Seen, plan_approve, plan_request,
@@ -19,6 +20,7 @@ use ledger_core::approvals::{
 };
 use ledger_core::customers::sign_in::own_of;
 use ledger_core::dynamo::Item;
+use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Answer, AnyAnswer, Claim};
 use ledger_core::ids::{Employer, StaffId, Tenant};
 use ledger_core::keys;
@@ -30,6 +32,7 @@ use ledger_core::reads;
 use ledger_core::staff::StaffMember;
 use ledger_core::terms::TenantTerms;
 use ledger_core::time::CLOCK_SKEW;
+use ledger_core::topups::{DecisionSeen, TopupDecision};
 use ledger_core::transaction::{Planned, Provenance, Transaction};
 
 /// The most queries for one page of the inbox, each of one month.
@@ -85,6 +88,18 @@ impl App {
         items: &[Option<Item>],
         cx: &Context,
     ) -> Result<Planned<Approval>, PlanError> {
+        self.request_from((claim, who), (command, reason), terms, (items, None), cx).await
+    }
+
+    /// The same of a command that is planned from the payment provider's object too.
+    pub(crate) async fn request_from(
+        &self,
+        (claim, who): (&Claim, &Member),
+        (command, reason): (Command, Option<&FreeText>),
+        terms: &TenantTerms,
+        (items, decision): (&[Option<Item>], Option<&DecisionSeen<'_>>),
+        cx: &Context,
+    ) -> Result<Planned<Approval>, PlanError> {
         let own = keys::staff_member(who.tenant(), Employer::Operator, who.id());
         let account = command.account_record(who.tenant());
         let mut read =
@@ -96,8 +111,29 @@ impl App {
         let provider = self.provider_of(&command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let keys = self.ledger().marker_keys().await?;
-        let seen = Seen { terms, psp, items, keys: &keys };
+        let seen = Seen { terms, psp, items, decision, keys: &keys };
         Ok(plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?)
+    }
+
+    /// Plans the request of a decision about a top-up.
+    ///
+    /// # Errors
+    /// [`PlanError`] if the caller may not request it, there is no such top-up, or it could not be carried out.
+    pub async fn request_decision(
+        &self,
+        (claim, who): (&Claim, &Member),
+        wanted: &DecisionRequest,
+        reason: &FreeText,
+        cx: &Context,
+    ) -> Result<Planned<Approval>, PlanError> {
+        self.ledger().read_for(claim, &[]).await?;
+        let tenant = who.tenant();
+        let read = self.psp_executor().await?.decision_requested(tenant, wanted, cx).await?;
+        let view = read.view(tenant);
+        let seen = read.seen(&view);
+        let command = Command::TopupDecision(TopupDecision::of(&seen.basis, wanted.way));
+        let terms = self.terms_at(tenant, cx.now).await?;
+        self.request_from((claim, who), (command, Some(reason)), &terms, (&[], Some(&seen)), cx).await
     }
 
     /// Plans the approval of a command, and its execution.
@@ -120,9 +156,25 @@ impl App {
         let provider = self.provider_of(&approval.command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let keys = self.ledger().marker_keys().await?;
-        let seen = Seen { terms: &terms, psp, items: &rest, keys: &keys };
+        let decided = if let (Command::TopupDecision(decision), Some(provider)) = (&approval.command, &provider) {
+            Some(provider.psp_executor().decision_read(tenant, decision, cx).await?)
+        } else {
+            None
+        };
+        let view = decided.as_ref().map(|read| read.view(tenant));
+        let decision = decided.as_ref().zip(view.as_ref()).map(|(read, view)| read.seen(view));
+        let seen = Seen { terms: &terms, psp, items: &rest, decision: decision.as_ref(), keys: &keys };
         let command = Approve { tenant, approval, decider, requester: &requester, seen };
-        Ok(plan_approve(&command, cx)?)
+        match plan_approve(&command, cx) {
+            Ok(planned) => Ok(planned),
+            Err(refusal) => {
+                // Another approval between the reads may have made the object agree with the record.
+                let found = self.ledger().read_for(claim, &[keys::approval(tenant, approval.id)]).await?;
+                let found = found.first().and_then(Option::as_ref).ok_or(PlanError::Missing)?;
+                let is_same = Approval::read(found)? == *approval;
+                Err(if is_same { refusal.into() } else { Failure::WrongState.into() })
+            }
+        }
     }
 
     /// Withdraws what a member who was disabled has requested, in the name of `who` who disabled the member.
@@ -210,6 +262,9 @@ impl App {
             }
             Command::Grant { .. }
             | Command::BulkGrant { .. }
+            | Command::Adjustment(_)
+            | Command::SettlementReturn(_)
+            | Command::TopupDecision(_)
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
             | Command::AssetBudget { .. }
@@ -237,8 +292,11 @@ impl App {
     async fn provider_of(&self, command: &Command) -> Result<Option<crate::topups::Provider>, Problem> {
         match command {
             Command::SettlementOpen { .. } => self.provider_if_any().await,
+            Command::TopupDecision(_) => self.provider().await.map(Some),
             Command::Grant { .. }
             | Command::BulkGrant { .. }
+            | Command::Adjustment(_)
+            | Command::SettlementReturn(_)
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
             | Command::AssetBudget { .. }

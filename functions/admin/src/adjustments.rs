@@ -1,26 +1,26 @@
-//! `/v1/admin/adjustments`: one person requests, another approves or rejects.
+//! `/v1/admin/adjustments`: requests an adjustment, which another person approves or rejects among the approvals.
 
+use crate::approvals;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::account::Account;
-use ledger_core::adjustments::decide::{Decision, DecisionReceipt};
-use ledger_core::adjustments::record::{Adjustment, ReasonCode};
-use ledger_core::adjustments::request::AdjustmentRequest;
-use ledger_core::approvals::{RecordedRequest, RequestSummary};
-use ledger_core::dynamo::Attributes;
+use ledger_core::adjustments::{Adjustment, ReasonCode};
+use ledger_core::approvals::{Approval, Command};
 use ledger_core::idempotency::{Claim, Fields};
-use ledger_core::ids::{AdjustmentId, CardId, CustomerId};
+use ledger_core::ids::{ApprovalId, CardId, CustomerId};
+use ledger_core::keys;
 use ledger_core::money::{Amount, Delta};
 use ledger_core::operation::Operation;
+use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
+use ledger_core::time::Timestamp;
 use ledger_core::transaction::Planned;
-use ledger_core::{adjustments, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, Empty, KeyedJson, PathId, RequestKey};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
 use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -51,11 +51,11 @@ pub(crate) struct AdjustmentBody {
 /// An adjustment of the balance of a customer or a card.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AdjustmentView {
-    /// The adjustment's id.
+    /// The adjustment's id: that of its approval.
     adjustment_id: String,
-    /// `pending`, `approved`, `rejected` or `withdrawn`.
-    #[schema(value_type = words::AdjustmentStatus)]
-    status: String,
+    /// `pending`, `approved`, `rejected`, `withdrawn`, `expired` or `stale`.
+    #[schema(value_type = words::ApprovalStateWord)]
+    status: &'static str,
     /// The account that is adjusted: `customer:<id>` or `card:<id>`.
     account: String,
     /// The asset of the balance.
@@ -64,7 +64,7 @@ pub(crate) struct AdjustmentView {
     delta: String,
     /// Why the balance is adjusted.
     #[schema(value_type = words::AdjustmentReason)]
-    reason_code: String,
+    reason_code: &'static str,
     /// The staff member who requested it.
     requested_by: String,
     /// The journal entry that posted it; absent unless it is approved.
@@ -79,11 +79,11 @@ pub(crate) struct AdjustmentView {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/adjustments")
     .summary("Requests an adjustment.")
-    .about("No balance changes until another staff member approves it.")
     .permission(Permission::AdjustmentsRequest)
     .body::<AdjustmentBody>()
-    .created::<AdjustmentView>("Requested; pending approval")
-    .keyed(Operation::AdjustmentRequest);
+    .approvable()
+    .when(Code::NotFound, "no such account")
+    .keyed(Operation::Adjustment);
 
 pub(crate) async fn create(
     State(app): State<App>,
@@ -117,35 +117,24 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx: Context| {
         let amount = request::amount_in(&*app.terms_at(who.tenant(), cx.now).await?, &amount)?;
-        let ask = AdjustmentRequest {
-            tenant: who.tenant().clone(),
-            staff: who.staff_id(),
-            account,
-            delta: delta_of(&amount),
-            reason,
-            note: note.text()?,
-            finding: None,
-        };
-        request_adjustment(&app, &who, &claim, &ask, &cx).await
+        let adjustment = Adjustment { account, delta: delta_of(&amount), reason, finding: None };
+        request_adjustment(&app, &who, &claim, (adjustment, &note.text()?), &cx).await
     };
-    Ok(app
-        .perform(claim.clone(), admission, plan, |adjustment| {
-            created(GET.path(&[&adjustment.id]), &AdjustmentView::from(adjustment))
-        })
-        .await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
-/// Plans the request of an adjustment, which the inbox lists.
+/// Plans the request of an adjustment.
 pub(crate) async fn request_adjustment(
     app: &App,
     who: &Admin,
     claim: &Claim,
-    ask: &AdjustmentRequest,
+    (adjustment, reason): (Adjustment, &FreeText),
     cx: &Context,
-) -> Result<Planned<Adjustment>, PlanError> {
-    let planned = adjustments::request::plan(ask, cx)?;
-    let summary = RequestSummary::of_adjustment(&planned.receipt, Some(&ask.note));
-    app.list_request((claim, &who.member()), &summary, planned).await
+) -> Result<Planned<Approval>, PlanError> {
+    let command = Command::Adjustment(adjustment);
+    let items = app.ledger().read_for(claim, &command.keys(who.tenant())).await?;
+    let terms = app.terms_at(who.tenant(), cx.now).await?;
+    app.request_approval((claim, &who.member()), (command, Some(reason)), &terms, &items, cx).await
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/adjustments/{id}")
@@ -158,117 +147,28 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/adjustments/{id}")
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
-    PathId(id): PathId<AdjustmentId>,
+    PathId(id): PathId<ApprovalId>,
 ) -> Result<Json<AdjustmentView>, Problem> {
-    let item = app.dynamo().get(&keys::adjustment(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
-    let view = AdjustmentView::from(&Adjustment::read(&item)?);
-    let transaction_id = item.opt_string("transaction_id")?;
-    Ok(Json(AdjustmentView { transaction_id, decided_at: item.opt_string("decided_at")?, ..view }))
+    let item = app.dynamo().get(&keys::approval(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let approval = Approval::read(&item)?;
+    AdjustmentView::of(&approval, app.now()).map(Json).ok_or_else(Problem::not_found)
 }
 
-pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/approve")
-    .summary("Approves an adjustment and posts it.")
-    .about("The staff member who requested it cannot approve it.")
-    .permission(Permission::ApprovalsDecide)
-    .id("id", "The adjustment's id.")
-    .ok::<AdjustmentView>("Approved and posted")
-    .problems(&[
-        Code::InsufficientBalance,
-        Code::AccountFrozen,
-        Code::ApprovalExpired,
-        Code::FourEyesRequired,
-        Code::LegacyRecordUnreadable,
-    ])
-    .when(Code::WrongState, "the adjustment is already approved or rejected, or the customer is closed")
-    .when(Code::NotFound, "no such adjustment, or no such account")
-    .keyed(Operation::AdjustmentApprove);
-
-pub(crate) async fn approve(
-    State(app): State<App>,
-    who: Admin,
-    PathId(id): PathId<AdjustmentId>,
-    KeyedJson(key, Empty {}): KeyedJson<Empty>,
-) -> Result<Outcome, Problem> {
-    decide(&app, &who, id, key, (Decision::Approve, &APPROVE)).await
-}
-
-pub(crate) const REJECT: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/reject")
-    .summary("Rejects an adjustment.")
-    .about("The staff member who requested it cannot reject it.")
-    .permission(Permission::ApprovalsDecide)
-    .id("id", "The adjustment's id.")
-    .ok::<AdjustmentView>("Rejected")
-    .problems(&[Code::ApprovalExpired, Code::FourEyesRequired])
-    .when(Code::WrongState, "the adjustment is already approved or rejected")
-    .when(Code::NotFound, "no such adjustment")
-    .keyed(Operation::AdjustmentReject);
-
-pub(crate) async fn reject(
-    State(app): State<App>,
-    who: Admin,
-    PathId(id): PathId<AdjustmentId>,
-    KeyedJson(key, Empty {}): KeyedJson<Empty>,
-) -> Result<Outcome, Problem> {
-    decide(&app, &who, id, key, (Decision::Reject, &REJECT)).await
-}
-
-async fn decide(
-    app: &App,
-    who: &Admin,
-    id: AdjustmentId,
-    key: RequestKey,
-    (decision, endpoint): (Decision, &Keyed),
-) -> Result<Outcome, Problem> {
-    let (claim, admission) = endpoint.claim(app, who, key, &[&id], Fields::new()).await?;
-    let plan = async |cx| plan(app, who, id, decision, &claim, &cx).await;
-    let render = |receipt: &DecisionReceipt| ok(&AdjustmentView::from(receipt));
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
-}
-
-async fn plan(
-    app: &App,
-    who: &Admin,
-    id: AdjustmentId,
-    decision: Decision,
-    claim: &Claim,
-    cx: &Context,
-) -> Result<Planned<DecisionReceipt>, PlanError> {
-    let items = app.ledger().read_for(claim, &[keys::adjustment(who.tenant(), id)]).await?;
-    let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
-    let adjustment = Adjustment::read(&item)?;
-    let request = RecordedRequest::read(RequestSummary::of_adjustment(&adjustment, None), &item)?;
-    let (terms, by) = (app.terms_at(who.tenant(), cx.now).await?, who.member());
-    let planned = adjustments::decide::plan(who.tenant(), who.staff_id(), decision, &adjustment, &terms, cx)?;
-    match decision {
-        Decision::Approve => app.guarded_approval((claim, &by), &request, planned, cx).await,
-        Decision::Reject => app.guarded_rejection((claim, &by), &request, planned, cx).await,
-    }
-}
-
-impl From<&Adjustment> for AdjustmentView {
-    fn from(adjustment: &Adjustment) -> Self {
-        Self {
-            adjustment_id: adjustment.id.to_string(),
-            status: adjustment.state.clone(),
+impl AdjustmentView {
+    /// What the API shows of an adjustment; `None` for another command.
+    fn of(approval: &Approval, now: Timestamp) -> Option<Self> {
+        let Command::Adjustment(adjustment) = &approval.command else { return None };
+        Some(Self {
+            adjustment_id: approval.id.to_string(),
+            status: approval.state(now).name(),
             account: adjustment.account.to_string(),
             asset: adjustment.delta.asset().to_string(),
             delta: adjustment.delta.text(),
-            reason_code: adjustment.reason.name().to_owned(),
-            requested_by: adjustment.requested_by.to_string(),
-            transaction_id: None,
-            created_at: adjustment.created_at.to_string(),
-            decided_at: None,
-        }
-    }
-}
-
-impl From<&DecisionReceipt> for AdjustmentView {
-    fn from(receipt: &DecisionReceipt) -> Self {
-        Self {
-            status: receipt.decision.state().to_owned(),
-            transaction_id: receipt.transaction_id.map(|id| id.to_string()),
-            decided_at: Some(receipt.decided_at.to_string()),
-            ..Self::from(&receipt.adjustment)
-        }
+            reason_code: adjustment.reason.name(),
+            requested_by: approval.requested_by.to_string(),
+            transaction_id: approval.transaction_id.map(|id| id.to_string()),
+            created_at: approval.created_at.to_string(),
+            decided_at: approval.decided_at.map(|at| at.to_string()),
+        })
     }
 }

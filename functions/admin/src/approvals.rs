@@ -1,14 +1,12 @@
 //! `/v1/admin/approvals`: commands that another person must approve. One person requests a command at the command's own
-//! endpoint, another approves or rejects it here. So are adjustments, files that are sent again, returned transfers and
-//! decisions on top-ups, which have records of their own.
+//! endpoint, another approves or rejects it here. So are requests to send a bank file again, which have records of their own.
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::approvals::{Approval, ApprovalState, Command, RequestRecord};
+use ledger_core::approvals::{Approval, ApprovalState, Command};
 use ledger_core::idempotency::{Answer, Fields};
 use ledger_core::ids::ApprovalId;
 use ledger_core::operation::Operation;
-use ledger_core::settlements::requests::PayoutRequestKind;
 use ledger_core::staff::MemberState;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Inboxed;
@@ -123,11 +121,11 @@ pub(crate) async fn approve(
     let plan = async |cx| app.approve(&claim, &member, id, &cx).await;
     let (outcome, executed) = app.perform_with_receipt(claim.clone(), admission, plan, decided).await;
     match executed {
-        Some(Inboxed::Command(approval)) => after_approval(&app, &member, &approval).await,
-        Some(Inboxed::Request(request)) => {
-            if let RequestRecord::Payout(PayoutRequestKind::Return, ..) = request.summary.record {
-                app.metrics().count(Metric::PayoutReturned, who.tenant(), PayoutRequestKind::Return.approval());
+        Some(Inboxed::Command(approval)) => {
+            if let (Command::SettlementReturn(_), Some(_)) = (&approval.command, approval.transaction_id) {
+                app.metrics().count(Metric::PayoutReturned, who.tenant(), Operation::SettlementReturn);
             }
+            after_approval(&app, &member, &approval).await;
         }
         // The call that executed it may not have ended.
         None if outcome.status() == 200 => {
@@ -135,7 +133,7 @@ pub(crate) async fn approve(
                 after_approval(&app, &member, &approval).await;
             }
         }
-        None => {}
+        Some(Inboxed::Request(_)) | None => {}
     }
     Ok(outcome)
 }

@@ -1,21 +1,23 @@
 //! `/v1/admin/topups/{id}/decisions`: what becomes of a top-up or a refund of one whose object at Stripe contradicts
-//! our record. One person requests, another approves.
+//! our record. One person requests, another approves it among the approvals.
 
+use crate::approvals;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::Attributes;
+use ledger_core::approvals::{Approval, Command};
 use ledger_core::idempotency::Fields;
-use ledger_core::ids::{DecisionId, RefundId, TopupId};
+use ledger_core::ids::{ApprovalId, RefundId, TopupId};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::psp::PspId;
-use ledger_core::topups::{DecisionKind, TopupDecision};
+use ledger_core::time::Timestamp;
+use ledger_core::topups::DecisionKind;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, created, ok};
+use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, Empty, KeyedJson, PathId, PathOf};
+use ledger_runtime::request::{self, KeyedJson, PathId, PathOf};
 use ledger_runtime::topups::DecisionRequest;
 use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
@@ -43,7 +45,7 @@ pub(crate) struct DecisionBody {
 /// A decision about a top-up or about one refund of it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DecisionView {
-    /// The decision's id.
+    /// The decision's id: that of its approval.
     decision_id: String,
     /// The top-up.
     topup_id: String,
@@ -52,35 +54,34 @@ pub(crate) struct DecisionView {
     refund_id: Option<String>,
     /// `book`, `give_up` or `write_off`.
     #[schema(value_type = words::DecisionWay)]
-    way: String,
+    way: &'static str,
     /// Stripe's object at the time of the request: its id, state, amount in the smallest unit, and currency; absent for
     /// `write_off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
-    /// `pending`, `approved`, `rejected` or `withdrawn`.
-    #[schema(value_type = words::DecisionStatus)]
-    status: String,
+    /// `pending`, `approved`, `rejected`, `withdrawn`, `expired` or `stale`.
+    #[schema(value_type = words::ApprovalStateWord)]
+    status: &'static str,
     /// The staff member who requested it.
     requested_by: String,
     /// The time of the request.
     created_at: String,
-    /// The time of the approval, rejection or withdrawal; absent while it is pending, and in the answer of the approval.
+    /// The time of the approval, rejection or withdrawal; absent while it is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<String>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions")
     .summary("Requests a decision about a top-up or refund that contradicts Stripe's object.")
-    .about("The decision takes effect only when another staff member approves it.")
     .permission(Permission::TopupDecisionsRequest)
     .id("id", "The top-up's id.")
     .body::<DecisionBody>()
-    .created::<DecisionView>("Requested; pending approval")
+    .approvable()
     .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .problems(&[Code::WrongState])
     .when(Code::InvalidRequest, "the request is not valid, or the decision is not possible; `detail` has the reason")
     .when(Code::NotFound, "no such top-up or refund")
-    .keyed(Operation::TopupDecisionRequest);
+    .keyed(Operation::TopupDecision);
 
 pub(crate) async fn create(
     State(app): State<App>,
@@ -104,14 +105,8 @@ pub(crate) async fn create(
         .with("note", note.as_sent());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&topup], fields).await?;
     let wanted = DecisionRequest { topup, refund, way, object };
-    let plan = async |cx| {
-        let note = note.text()?;
-        let executor = app.psp_executor().await?;
-        let (planned, summary) = executor.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await?;
-        app.list_request((&claim, &who.member()), &summary, planned).await
-    };
-    let render = |decision: &TopupDecision| created(GET.path(&[&topup, &decision.id]), &DecisionView::from(decision));
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    let plan = async |cx| app.request_decision((&claim, &who.member()), &wanted, &note.text()?, &cx).await;
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/topups/{id}/decisions/{decision_id}")
@@ -127,66 +122,27 @@ pub(crate) async fn get(
     who: Admin,
     PathOf((topup, id)): PathOf<(String, String)>,
 ) -> Result<Json<DecisionView>, Problem> {
-    let (topup, id) = ids(&topup, &id)?;
-    let item =
-        app.dynamo().get(&keys::topup_decision(who.tenant(), topup, id)).await?.ok_or_else(Problem::not_found)?;
-    let view = DecisionView::from(&TopupDecision::read(&item)?);
-    Ok(Json(DecisionView { decided_at: item.opt_string("decided_at")?, ..view }))
+    let missing = |_| Problem::not_found();
+    let (topup, id) = (TopupId::parse(&topup).map_err(missing)?, ApprovalId::parse(&id).map_err(missing)?);
+    let item = app.dynamo().get(&keys::approval(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let view = DecisionView::of(&Approval::read(&item)?, topup, app.now());
+    view.map(Json).ok_or_else(Problem::not_found)
 }
 
-pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions/{decision_id}/approve")
-    .summary("Approves a decision and carries it out.")
-    .about(
-        "The staff member who requested it cannot approve it. Stripe is queried again: if its object has changed \
-         since the request, nothing is done.",
-    )
-    .permission(Permission::ApprovalsDecide)
-    .id("id", "The top-up's id.")
-    .id("decision_id", "The decision's id.")
-    .ok::<DecisionView>("Carried out")
-    .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
-    .problems(&[Code::ApprovalExpired, Code::FourEyesRequired, Code::LegacyRecordUnreadable])
-    .when(Code::WrongState, "the decision is already decided on, or Stripe's object or our record has changed")
-    .when(
-        Code::InvalidRequest,
-        "the request is not valid, or the decision is no longer possible; `detail` has the reason",
-    )
-    .when(Code::NotFound, "no such decision")
-    .keyed(Operation::TopupDecisionApprove);
-
-pub(crate) async fn approve(
-    State(app): State<App>,
-    who: Admin,
-    PathOf((topup, id)): PathOf<(String, String)>,
-    KeyedJson(key, Empty {}): KeyedJson<Empty>,
-) -> Result<Outcome, Problem> {
-    let (topup, id) = ids(&topup, &id)?;
-    let (claim, admission) = APPROVE.claim(&app, &who, key, &[&topup, &id], Fields::new()).await?;
-    let plan = async |cx| {
-        let executor = app.psp_executor().await?;
-        let (planned, request) = executor.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await?;
-        app.guarded_approval((&claim, &who.member()), &request, planned, &cx).await
-    };
-    Ok(app.perform(claim.clone(), admission, plan, |decision| ok(&DecisionView::from(decision))).await)
-}
-
-fn ids(topup: &str, decision: &str) -> Result<(TopupId, DecisionId), Problem> {
-    let topup = TopupId::parse(topup).map_err(|_| Problem::not_found())?;
-    Ok((topup, DecisionId::parse(decision).map_err(|_| Problem::not_found())?))
-}
-
-impl From<&TopupDecision> for DecisionView {
-    fn from(decision: &TopupDecision) -> Self {
-        Self {
-            decision_id: decision.id.to_string(),
-            topup_id: decision.topup.to_string(),
+impl DecisionView {
+    /// What the API shows of a decision about a top-up; `None` for another command.
+    fn of(approval: &Approval, topup: TopupId, now: Timestamp) -> Option<Self> {
+        let Command::TopupDecision(decision) = &approval.command else { return None };
+        (decision.topup == topup).then(|| Self {
+            decision_id: approval.id.to_string(),
+            topup_id: topup.to_string(),
             refund_id: decision.refund.map(|refund| refund.to_string()),
-            way: decision.way.name().to_owned(),
+            way: decision.way.name(),
             object: decision.object.clone(),
-            status: decision.state.clone(),
-            requested_by: decision.requested_by.to_string(),
-            created_at: decision.created_at.to_string(),
-            decided_at: None,
-        }
+            status: approval.state(now).name(),
+            requested_by: approval.requested_by.to_string(),
+            created_at: approval.created_at.to_string(),
+            decided_at: approval.decided_at.map(|at| at.to_string()),
+        })
     }
 }

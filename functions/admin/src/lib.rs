@@ -41,6 +41,7 @@ mod payout_requests;
 mod prepaid;
 mod reconciliation;
 mod refund_rooms;
+mod returned_transfers;
 mod settlement_runs;
 mod settlements;
 mod sign_in;
@@ -120,9 +121,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(payout_requests::APPROVE_RESEND.on(payout_requests::approve_resend))
         .route(decisions::CREATE.on(decisions::create))
         .route(decisions::GET.on(decisions::get))
-        .route(decisions::APPROVE.on(decisions::approve))
-        .route(payout_requests::ASK_RETURN.on(payout_requests::ask_return))
-        .route(payout_requests::APPROVE_RETURN.on(payout_requests::approve_return))
+        .route(returned_transfers::CREATE.on(returned_transfers::create))
         .route(cards::CREATE.on(cards::create))
         .route(card_life::LIST.on(card_life::list))
         .route(card_batches::CREATE.on(card_batches::create))
@@ -161,8 +160,6 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(grants::GET.on(grants::get))
         .route(adjustments::CREATE.on(adjustments::create))
         .route(adjustments::GET.on(adjustments::get))
-        .route(adjustments::APPROVE.on(adjustments::approve))
-        .route(adjustments::REJECT.on(adjustments::reject))
         .route(owner_recovery::GET.on(owner_recovery::get))
         .route(owner_recovery::CANCEL.on(owner_recovery::cancel))
         .route(approvals::LIST.on(approvals::list))

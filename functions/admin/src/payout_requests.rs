@@ -1,18 +1,17 @@
-//! Requests about a settlement that was paid by a bank file: to send the file again, or to book the transfer as
-//! returned by the bank. One person requests, another approves.
+//! Requests to send the bank file of a settlement again. One person requests, another approves.
 
 use crate::settlements::{self, ids, read};
 use axum::extract::State;
 use ledger_core::approvals::{RecordedRequest, RequestSummary};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId};
+use ledger_core::keys;
 use ledger_core::operation::Operation;
-use ledger_core::settlements::requests::{self as rules, PayoutRequest, PayoutRequestKind};
+use ledger_core::settlements::requests::{self as rules, PayoutRequest};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, accepted, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError, accepted, created};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathOf, SentText};
 use ledger_runtime::settlement::SettlementRef;
@@ -29,15 +28,6 @@ pub(crate) struct ResendBody {
     note: String,
 }
 
-/// The evidence that the bank returned a transfer.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"note": "the bank returned it: the account is closed"}))]
-pub(crate) struct ReturnBody {
-    /// How the return is known; at most 140 characters, no card number.
-    note: String,
-}
-
 /// A request to send a bank file again.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ResendView {
@@ -47,22 +37,6 @@ pub(crate) struct ResendView {
     settlement_id: String,
     /// `pending`, or `resending` once it is approved; the settlement's `resent_at` is set when the file is sent.
     #[schema(value_type = words::ResendStatus)]
-    status: String,
-    /// The staff member who requested it.
-    requested_by: String,
-    /// The time of the request.
-    created_at: String,
-}
-
-/// A request to book a transfer as returned by the bank.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ReturnView {
-    /// The request's id.
-    return_id: String,
-    /// The settlement whose transfer was returned.
-    settlement_id: String,
-    /// `pending` or `approved`.
-    #[schema(value_type = words::ApprovalStatus)]
     status: String,
     /// The staff member who requested it.
     requested_by: String,
@@ -92,7 +66,7 @@ pub(crate) async fn ask_resend(
     let at = at(&who, &merchant, &id)?;
     let path = ASK_RESEND.path(&[&at.merchant, &at.id]);
     let render = |request: &PayoutRequest| created(format!("{path}/{}", request.id), &ResendView::from(request));
-    ask(&app, &who, (PayoutRequestKind::Resend, &ASK_RESEND, &at), (key, &note), render).await
+    ask(&app, &who, (&ASK_RESEND, &at), (key, &note), render).await
 }
 
 pub(crate) const APPROVE_RESEND: Keyed =
@@ -123,65 +97,7 @@ pub(crate) async fn approve_resend(
     let render = |request: &PayoutRequest| {
         accepted(watched.clone(), &ResendView { status: "resending".to_owned(), ..ResendView::from(request) })
     };
-    approve(&app, &who, (PayoutRequestKind::Resend, &APPROVE_RESEND, &at), (key, &resend), render).await
-}
-
-pub(crate) const ASK_RETURN: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/returns")
-    .summary("Requests that a settlement's transfer is booked as returned by the bank.")
-    .about("Nothing is booked until another staff member approves.")
-    .permission(Permission::PayoutRequestsMake)
-    .id("merchant_id", "The merchant's id.")
-    .id("id", "The settlement's id.")
-    .body::<ReturnBody>()
-    .created::<ReturnView>("Requested; pending approval")
-    .when(Code::WrongState, "the settlement is not paid by a bank file")
-    .when(Code::NotFound, "no such settlement")
-    .keyed(Operation::SettlementReturnRequest);
-
-pub(crate) async fn ask_return(
-    State(app): State<App>,
-    who: Admin,
-    PathOf((merchant, id)): PathOf<(String, String)>,
-    KeyedJson(key, body): KeyedJson<ReturnBody>,
-) -> Result<Outcome, Problem> {
-    let note = request::memo("note", &body.note);
-    let at = at(&who, &merchant, &id)?;
-    let path = ASK_RETURN.path(&[&at.merchant, &at.id]);
-    let render = |request: &PayoutRequest| created(format!("{path}/{}", request.id), &ReturnView::from(request));
-    ask(&app, &who, (PayoutRequestKind::Return, &ASK_RETURN, &at), (key, &note), render).await
-}
-
-pub(crate) const APPROVE_RETURN: Keyed =
-    Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/returns/{return_id}/approve")
-        .summary(
-            "Approves that the bank returned a transfer: the merchant is owed the amount again, and its next \
-         settlement pays it.",
-        )
-        .about("The staff member who requested it cannot approve it.")
-        .permission(Permission::ApprovalsDecide)
-        .id("merchant_id", "The merchant's id.")
-        .id("id", "The settlement's id.")
-        .id("return_id", "The request's id.")
-        .ok::<ReturnView>("Approved and booked")
-        .problems(&[Code::ApprovalExpired, Code::FourEyesRequired])
-        .when(Code::WrongState, "it is already decided on, the file is being sent again, or the transfer was returned")
-        .when(Code::NotFound, "no such request")
-        .keyed(Operation::SettlementReturnApprove);
-
-pub(crate) async fn approve_return(
-    State(app): State<App>,
-    who: Admin,
-    PathOf((merchant, id, request)): PathOf<(String, String, String)>,
-    KeyedJson(key, request::Empty {}): KeyedJson<request::Empty>,
-) -> Result<Outcome, Problem> {
-    let at = at(&who, &merchant, &id)?;
-    let render = |request: &PayoutRequest| ok(&ReturnView::from(request));
-    let outcome =
-        approve(&app, &who, (PayoutRequestKind::Return, &APPROVE_RETURN, &at), (key, &request), render).await?;
-    if outcome.status() == 200 && !outcome.is_replay() {
-        app.metrics().count(Metric::PayoutReturned, who.tenant(), APPROVE_RETURN.operation());
-    }
-    Ok(outcome)
+    approve(&app, &who, (&APPROVE_RESEND, &at), (key, &resend), render).await
 }
 
 type Answered = ledger_core::idempotency::Answer;
@@ -189,7 +105,7 @@ type Answered = ledger_core::idempotency::Answer;
 async fn ask(
     app: &App,
     who: &Admin,
-    (kind, endpoint, at): (PayoutRequestKind, &Keyed, &SettlementRef),
+    (endpoint, at): (&Keyed, &SettlementRef),
     (key, note): (request::RequestKey, &SentText),
     render: impl Fn(&PayoutRequest) -> Answered,
 ) -> Result<Outcome, Problem> {
@@ -198,7 +114,7 @@ async fn ask(
     let plan = async |cx| {
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
         let note = note.text()?;
-        let planned = rules::plan_request(who.tenant(), &settlement, kind, who.staff_id(), &note, &cx)?;
+        let planned = rules::plan_request(who.tenant(), &settlement, who.staff_id(), &note, &cx)?;
         let summary = RequestSummary::of_payout(&planned.receipt, &settlement, Some(&note));
         app.list_request((&claim, &who.member()), &summary, planned).await
     };
@@ -208,17 +124,17 @@ async fn ask(
 async fn approve(
     app: &App,
     who: &Admin,
-    (kind, endpoint, at): (PayoutRequestKind, &Keyed, &SettlementRef),
+    (endpoint, at): (&Keyed, &SettlementRef),
     (key, id): (request::RequestKey, &str),
     render: impl Fn(&PayoutRequest) -> Answered,
 ) -> Result<Outcome, Problem> {
     let id = PayoutRequestId::parse(id).map_err(|_| Problem::not_found())?;
     let (claim, admission) = endpoint.claim(app, who, key, &[&at.merchant, &at.id, &id], Fields::new()).await?;
-    let place = kind.key(who.tenant(), at.merchant, id);
+    let place = keys::payout_file_resend(who.tenant(), at.merchant, id);
     let plan = async |cx| {
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&place)).await?;
         let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
-        let found = PayoutRequest::read(kind, &item)?;
+        let found = PayoutRequest::read(&item)?;
         if found.settlement != at.id {
             return Err(PlanError::Missing);
         }
@@ -246,12 +162,5 @@ impl From<&PayoutRequest> for ResendView {
             requested_by: request.requested_by.to_string(),
             created_at: request.created_at.to_string(),
         }
-    }
-}
-
-impl From<&PayoutRequest> for ReturnView {
-    fn from(request: &PayoutRequest) -> Self {
-        let ResendView { resend_id, settlement_id, status, requested_by, created_at } = ResendView::from(request);
-        Self { return_id: resend_id, settlement_id, status, requested_by, created_at }
     }
 }

@@ -1,11 +1,11 @@
 //! `/v1/admin/reconciliation`: lists and requests runs, and requests the adjustment that a break proposes. Another
 //! person approves it, as with every adjustment.
 
-use crate::adjustments::{self, AdjustmentView};
+use crate::adjustments::request_adjustment;
+use crate::approvals;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::adjustments::record::{Answered, ReasonCode};
-use ledger_core::adjustments::request::AdjustmentRequest;
+use ledger_core::adjustments::{Adjustment, Answered, ReasonCode};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
@@ -114,16 +114,19 @@ pub(crate) async fn create(
 
 pub(crate) const ANSWER: Keyed = Endpoint::post("/v1/admin/reconciliation/runs/{id}/findings/{finding_id}/adjustment")
     .summary("Requests the adjustment that a break proposes.")
-    .about("No balance changes until another staff member approves it.")
     .permission(Permission::AdjustmentsRequest)
     .id("id", "The run's id.")
     .id("finding_id", "The id of the break.")
     .body::<AnswerBody>()
-    .created::<AdjustmentView>("Requested; pending approval")
+    .approvable()
     .when(Code::InvalidRequest, "the request is not valid, or the break proposes no adjustment")
     .when(Code::NotFound, "no such run, or the run has no such break")
     .when(Code::AlreadyExists, "the adjustment is already requested")
-    .keyed(Operation::AdjustmentRequest);
+    .when(
+        Code::WrongState,
+        "the balance was corrected since the run read it: the next run tells whether it still differs",
+    )
+    .keyed(Operation::Adjustment);
 
 pub(crate) async fn answer(
     State(app): State<App>,
@@ -140,20 +143,9 @@ pub(crate) async fn answer(
         let (_, found) = app.found_break(who.tenant(), run, finding).await?;
         let none = || Problem::invalid_field("finding_id", "is a break that proposes no adjustment");
         let (account, proposal) = (found.account().ok_or_else(none)?, found.proposed.ok_or_else(none)?);
-        let ask = AdjustmentRequest {
-            tenant: who.tenant().clone(),
-            staff: who.staff_id(),
-            account,
-            delta: proposal.delta,
-            reason: ReasonCode::Reconciliation,
-            note: note.text()?,
-            finding: Some(Answered { run, finding, seen: proposal.seen }),
-        };
-        adjustments::request_adjustment(&app, &who, &claim, &ask, &cx).await
+        let finding = Some(Answered { run, finding, seen: proposal.seen });
+        let adjustment = Adjustment { account, delta: proposal.delta, reason: ReasonCode::Reconciliation, finding };
+        request_adjustment(&app, &who, &claim, (adjustment, &note.text()?), &cx).await
     };
-    Ok(app
-        .perform(claim.clone(), admission, plan, |adjustment| {
-            created(adjustments::GET.path(&[&adjustment.id]), &AdjustmentView::from(adjustment))
-        })
-        .await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

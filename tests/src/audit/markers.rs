@@ -89,32 +89,15 @@ pub(super) fn keys_move_money_once(audit: &Audit<'_>) -> Checked {
     Ok(())
 }
 
-/// Checks that the entry of an approved command or request is that of its approval, and of the marker of who approved it.
+/// Checks that the entry of an approved command is that of its approval, and of the marker of who approved it.
 fn approved(audit: &Audit<'_>, entry: &Entry<'_>, approval: &str) -> Checked {
     let row = entry.row;
     let id = uuid::Uuid::parse_str(approval).map_err(|_| format!("{row} names no approval"))?;
     let home = format!("{}#approvals#{}", audit.tenant, ledger_core::keys::month_of_approval(id));
-    let listed = audit.row(&home, &format!("REQUEST#{approval}"));
-    let record = match audit.row(&home, &format!("APPROVAL#{approval}")) {
-        Some(command) => Some(command),
-        None => match listed.as_ref().map(|listed| listed.text("kind")).transpose()? {
-            Some("settlement_return_request") => {
-                let merchant = listed.and_then(|listed| listed.opt_text("merchant_id")).unwrap_or_default();
-                audit.row(&format!("{}#merchant#{merchant}", audit.tenant), &format!("RETURN#{approval}"))
-            }
-            Some("topup_decision_request") => {
-                let topup = listed.and_then(|listed| listed.opt_text("topup_id")).unwrap_or_default();
-                audit.row(&format!("{}#topup#{topup}", audit.tenant), &format!("DECISION#{approval}"))
-            }
-            Some(_) | None => audit.row(&format!("{}#adjustment#{approval}", audit.tenant), "ADJUSTMENT"),
-        },
-    };
+    let record = audit.row(&home, &format!("APPROVAL#{approval}"));
     let record = record.ok_or_else(|| format!("{row} has no approval {approval}"))?;
     ensure_eq!(record.text("state")?, "approved", "{record}: its state");
-    // Requests about payouts and top-ups do not name their entry.
-    if entry.operation != "settlement_return_approve" && entry.operation != "topup_decision_approve" {
-        ensure_eq!(record.opt_text("transaction_id"), Some(entry.id), "{record}: its entry");
-    }
+    ensure_eq!(record.opt_text("transaction_id"), Some(entry.id), "{record}: its entry");
     ensure_eq!(row.text("principal")?, format!("staff:{}", record.text("requested_by")?), "{row}: its principal");
     ensure_eq!(row.text("actor")?, format!("staff:{}", record.text("decided_by")?), "{row}: its actor");
     ensure!(record.text("decided_by")? != record.text("requested_by")?, "{record} was approved by its requester");

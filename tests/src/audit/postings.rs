@@ -36,9 +36,9 @@ impl<'a> Entry<'a> {
     pub(super) fn read(row: Row<'a>) -> Result<Self, String> {
         let operation = row.text("operation")?;
         let step = match (operation, row.opt_text("decided"), row.opt_text("refund_id")) {
-            ("topup_decision_approve", Some("book"), None) => "topup",
-            ("topup_decision_approve", Some("book"), Some(_)) => "topup_refund_paid",
-            ("topup_decision_approve", Some("give_up"), Some(_)) => "topup_refund_returned",
+            ("topup_decision", Some("book"), None) => "topup",
+            ("topup_decision", Some("book"), Some(_)) => "topup_refund_paid",
+            ("topup_decision", Some("give_up"), Some(_)) => "topup_refund_returned",
             (operation, _, _) => operation,
         };
         let Some(Value::L(postings)) = row.item.get("postings") else { return Err(format!("{row} has no postings")) };

@@ -5,6 +5,7 @@ use super::index::Audit;
 use super::postings::Sums;
 use super::rows::Row;
 use super::topups::{has_entries, is_open, wallet};
+use ledger_core::dynamo::{Attributes, Item};
 
 /// The money and points that open refunds of top-ups hold, by customer and asset.
 pub(super) fn held_for_refunds(audit: &Audit<'_>) -> Result<Sums, String> {
@@ -51,8 +52,11 @@ pub(super) fn refunds_pay_out_their_amount(audit: &Audit<'_>) -> Checked {
         let amount = refund.number("amount")?;
         let of_it = refund.number("paid")? + refund.opt_number("kept")?;
         let elsewhere = refund.opt_number("suspense")? + refund.opt_number("written_off")?;
-        let mut decisions = audit.within(refund.pk, "DECISION#");
-        let is_decided = decisions.any(|decision| decision.opt_text("state") == Some("approved"));
+        let id = refund.text("refund_id")?;
+        let is_about = |command: &Item| command.opt_text("refund_id") == Ok(Some(id));
+        let is_approved =
+            |of: &Row<'_>| of.opt_text("state") == Some("approved") && of.item.map("command").is_ok_and(is_about);
+        let is_decided = audit.under("APPROVAL#").any(|of| is_approved(&of));
         match (is_decided, refund.text("state")?) {
             (false, _) => ensure_eq!(of_it, amount, "{refund}: what is paid and kept of the amount"),
             (true, "succeeded") => ensure_eq!(of_it + elsewhere, amount, "{refund}: what was decided of the amount"),

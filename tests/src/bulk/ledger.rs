@@ -5,7 +5,7 @@ use super::trail::Sealed;
 use crate::declared;
 use crate::model::Model;
 use ledger_core::account::Account;
-use ledger_core::adjustments::record::ReasonCode;
+use ledger_core::adjustments::{Adjust, Adjustment, ReasonCode};
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
@@ -250,26 +250,18 @@ impl Ledger {
         plan.receipt.customer
     }
 
-    /// Gives a customer this many yen: an adjustment, requested and approved.
+    /// Gives a customer this many yen by an adjustment.
     ///
     /// # Panics
     /// As [`Ledger::open`].
     pub fn give(&mut self, customer: CustomerId, units: u64) {
-        let command = adjustments::request::AdjustmentRequest {
-            tenant: self.tenant.clone(),
-            staff: staff(1),
-            account: Account::Customer(customer),
-            delta: yen(units).credit(),
-            reason: ReasonCode::Correction,
-            note: text("bulk"),
-            finding: None,
-        };
-        let asked = adjustments::request::plan(&command, &self.cx()).expect("it can be asked for");
-        self.write(&asked.draft, Principal::Staff(staff(1)), Operation::AdjustmentRequest);
-        let (approve, cx) = (adjustments::decide::Decision::Approve, self.cx());
-        let decided = adjustments::decide::plan(&self.tenant, staff(2), approve, &asked.receipt, &self.terms, &cx);
-        let decided = decided.expect("it can be approved");
-        self.write(&decided.draft, Principal::Staff(staff(2)), Operation::AdjustmentApprove);
+        let (account, delta) = (Account::Customer(customer), yen(units).credit());
+        let adjustment = Adjustment { account, delta, reason: ReasonCode::Correction, finding: None };
+        let cx = self.cx();
+        let (tenant, reason) = (&self.tenant, &text("bulk"));
+        let adjust = Adjust { tenant, requested_by: staff(1), adjustment: &adjustment, reason };
+        let draft = adjustments::plan(&adjust, &self.terms, &cx).expect("it can be posted");
+        self.write(&draft, Principal::Staff(staff(1)), Operation::Adjustment);
     }
 
     /// Makes a customer pay a merchant, named by its place in [`Ledger::merchants`].

@@ -4,10 +4,9 @@ use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
-    build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_decision, build_figures,
-    build_hold, build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile,
-    build_recorded, build_registry, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup,
-    build_trail,
+    build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_figures, build_hold, build_lanes,
+    build_merchants, build_migration, build_more, build_notices, build_reconcile, build_recorded, build_registry,
+    build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::{self, declared};
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -237,8 +236,6 @@ pub(super) fn make(
         }
         Does::BulkGrant { .. }
         | Does::JobAdvance { .. }
-        | Does::AdjustmentRequest { .. }
-        | Does::AdjustmentDecide { .. }
         | Does::ProfilePatch { .. }
         | Does::CustomerPatch { .. }
         | Does::CustomerOpen { .. }
@@ -270,7 +267,6 @@ pub(super) fn make(
         | Does::TopupCheck { .. }
         | Does::TopupCancel { .. }
         | Does::TopupRefundCheck { .. } => return build_topup::make(world, does, given),
-        Does::Decision(does) => return build_decision::make(world, does),
         Does::Settlement { merchant, settlement, step } => {
             return build_settlement::step(world, merchant, settlement, step);
         }

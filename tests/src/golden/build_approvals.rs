@@ -1,6 +1,7 @@
 //! Builds what is done about commands that another person must approve. Members and approvals are read from the state.
 
 use super::build::{Made, NoPlan};
+use super::build_decision::{ContradictionJson, with_seen};
 use super::decode::{self, World};
 use crate::declared::{self, declared};
 use crate::wire;
@@ -13,6 +14,7 @@ use ledger_core::idempotency::{Answer, Claim};
 use ledger_core::ids::{ApprovalId, Employer, StaffId};
 use ledger_core::keys;
 use ledger_core::staff::StaffMember;
+use ledger_core::topups::DecisionSeen;
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -27,10 +29,14 @@ pub enum ApprovalDoes {
         /// The stored form.
         command: Json,
         reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        contradiction: Option<ContradictionJson>,
     },
     Approve {
         by: String,
         approval: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        contradiction: Option<ContradictionJson>,
     },
     Reject {
         by: String,
@@ -60,18 +66,23 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
         command.keys(tenant).iter().map(|key| world.get(key).cloned()).collect()
     };
     let draft = match does {
-        ApprovalDoes::Request { by, command, reason } => {
+        ApprovalDoes::Request { by, command, reason, contradiction } => {
             let (terms, command) = (world.terms(), Command::read(&wire::item_from_json(command)).unwrap());
             let (by, reason, items) = (named(by), decode::maybe_text(reason), items(&command));
-            let seen = Seen { terms: &terms, psp: None, items: &items, keys: &declared::keys() };
-            plan_request(&ApprovalRequest { tenant, by: &by, command, reason: reason.as_ref(), seen }, cx)?.draft
+            seeing(world, &command, contradiction.as_ref(), |decision| {
+                let seen = Seen { terms: &terms, psp: None, items: &items, decision, keys: &declared::keys() };
+                let (command, reason) = (command.clone(), reason.as_ref());
+                Ok(plan_request(&ApprovalRequest { tenant, by: &by, command, reason, seen }, cx)?.draft)
+            })?
         }
-        ApprovalDoes::Approve { by, approval } => {
+        ApprovalDoes::Approve { by, approval, contradiction } => {
             let (decider, approval, terms) = (named(by), stored(approval), world.terms());
             let (requester, items) = (member(approval.requested_by), items(&approval.command));
-            let seen = Seen { terms: &terms, psp: None, items: &items, keys: &declared::keys() };
-            let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
-            let (planned, from) = plan_approve(&command, cx)?;
+            let (planned, from) = seeing(world, &approval.command, contradiction.as_ref(), |decision| {
+                let seen = Seen { terms: &terms, psp: None, items: &items, decision, keys: &declared::keys() };
+                let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
+                Ok(plan_approve(&command, cx)?)
+            })?;
             let (claim, answer) = both();
             let answer = declared(claim.operation, answer);
             let assembled = Transaction::assemble_as(planned.draft, &claim, &answer, &declared::keys(), &from);
@@ -87,4 +98,18 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
         }
     };
     Ok(Made::Draft(draft))
+}
+
+/// What a command is planned from beside its items.
+fn seeing<T>(
+    world: &World,
+    command: &Command,
+    contradiction: Option<&ContradictionJson>,
+    then: impl FnOnce(Option<&DecisionSeen<'_>>) -> Result<T, NoPlan>,
+) -> Result<T, NoPlan> {
+    match (command, contradiction) {
+        (Command::TopupDecision(decision), Some(of)) => with_seen(world, decision, of, |seen| then(Some(seen))),
+        (_, None) => then(None),
+        (_, Some(_)) => panic!("only a decision about a top-up has a contradiction"),
+    }
 }

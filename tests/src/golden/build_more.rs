@@ -1,4 +1,4 @@
-//! Builds the adjustments and the commands that move no value themselves. Each is decoded as its function reads it, and
+//! Builds the commands that move no value themselves. Each is decoded as its function reads it, and
 //! passed to its builder.
 
 use super::build::{Made, NoPlan};
@@ -7,30 +7,26 @@ use super::command_job::JobAdvance;
 use super::decode::{self, World};
 use crate::declared;
 use crate::wire;
-use ledger_core::adjustments::decide::Decision;
-use ledger_core::adjustments::record::{Adjustment, ReasonCode};
-use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::cards::record::CardIssue;
 use ledger_core::crediting::VolumeExceeded;
 use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::customers::profile::{self, Status, WalletView};
 use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
-use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, SubjectId, TerminalId};
+use ledger_core::ids::{Actor, CardId, JobId, MerchantId, StaffId, SubjectId, TerminalId};
 use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::limits::{Holder, LimitChange, OwnLimits};
 use ledger_core::merchant_state::MerchantState;
 use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
 use ledger_core::money::{Asset, AssetSpec, Balance};
 use ledger_core::personal::FreeText;
-use ledger_core::plan::PlanRefusal;
 use ledger_core::rate::{self, RateWindow, RequestRate};
 use ledger_core::tenants::AccountLimitsChange;
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{KeyPhase, TenantTerms};
 use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Transaction;
-use ledger_core::{adjustments, cards, grants, payments, tenants};
+use ledger_core::{cards, grants, payments, tenants};
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
 pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
@@ -49,28 +45,6 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             grants::bulk::plan(&command, &world.terms(), cx)?
         }
         Does::JobAdvance(slice) => return Ok(Made::Whole(advanced(world, slice))),
-        Does::AdjustmentRequest { staff: by, account, delta, reason, note } => {
-            let command = AdjustmentRequest {
-                tenant: tenant.clone(),
-                staff: staff(by),
-                account: decode::account(account),
-                delta: decode::delta(delta),
-                reason: ReasonCode::parse(reason).unwrap(),
-                note: decode::text(note),
-                finding: None,
-            };
-            adjustments::request::plan(&command, cx)?.draft
-        }
-        Does::AdjustmentDecide { staff: by, adjustment, decision } => {
-            let key = keys::adjustment(tenant, AdjustmentId::parse(adjustment).unwrap());
-            let adjustment = Adjustment::read(world.must(&key)).map_err(PlanRefusal::from)?;
-            let decision = match decision.as_str() {
-                "approve" => Decision::Approve,
-                "reject" => Decision::Reject,
-                other => panic!("not a decision: {other}"),
-            };
-            adjustments::decide::plan(tenant, staff(by), decision, &adjustment, &world.terms(), cx)?.draft
-        }
         Does::ProfilePatch { customer, change } => {
             let patch = decode::profile_patch(change);
             profile::plan_own(tenant, decode::customer(customer), decode::unread(&patch, &declared::keys()), cx)?.draft

@@ -1,18 +1,15 @@
 //! Builds the steps of a reconciliation run, and the adjustment that corrects one of its breaks.
 
 use super::build::{Made, NoPlan};
-use super::decode::{self, World};
+use super::decode::World;
 use crate::holders;
-use ledger_core::adjustments::record::{Answered, ReasonCode};
-use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::forms::SeenCorrections;
-use ledger_core::ids::{FindingId, RunId, StaffId};
+use ledger_core::ids::{RunId, StaffId};
+use ledger_core::keys;
 use ledger_core::money::{Asset, Delta};
-use ledger_core::plan::PlanRefusal;
-use ledger_core::reconcile::run::{self, FoundBreak, Run, RunState, Tally};
+use ledger_core::reconcile::run::{self, Run, RunState, Tally};
 use ledger_core::reconcile::{BreakKind, Finding, Proposal};
 use ledger_core::time::Timestamp;
-use ledger_core::{adjustments, keys};
 use serde::{Deserialize, Serialize};
 
 /// An optional field, `null` in the file if it is `None`.
@@ -51,13 +48,6 @@ pub enum ReconcileDoes {
     },
     Announced {
         run: String,
-    },
-    /// Requests the adjustment that a break proposes.
-    Answer {
-        staff: String,
-        run: String,
-        finding: String,
-        note: String,
     },
 }
 
@@ -116,24 +106,6 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
             Some(held(run).finish(state, &tally, cx.now).unwrap().1)
         }
         ReconcileDoes::Announced { run } => Some(read(world, run).mark_announced(tenant, cx.now).unwrap()),
-        ReconcileDoes::Answer { staff: by, run, finding, note } => {
-            let of = read(world, run);
-            let finding = FindingId::parse(finding).unwrap();
-            let found = FoundBreak::read(world.must(&keys::found_break(tenant, of.id, finding)));
-            let found = found.map_err(PlanRefusal::from)?;
-            let account = found.account().unwrap();
-            let Proposal { delta, seen } = found.proposed.unwrap();
-            let command = AdjustmentRequest {
-                tenant: tenant.clone(),
-                staff: staff(by),
-                account,
-                delta,
-                reason: ReasonCode::Reconciliation,
-                note: decode::text(note),
-                finding: Some(Answered { run: of.id, finding, seen }),
-            };
-            return Ok(Made::Draft(adjustments::request::plan(&command, cx)?.draft));
-        }
     };
     Ok(built.map_or(Made::Nothing, Made::Whole))
 }

@@ -7,8 +7,8 @@ use super::decode::World;
 use crate::declared::{self, declared};
 use crate::wire;
 use ledger_core::approvals::{
-    RecordedRequest, RequestDecision, RequestSummary, guard_approval, guard_rejection, plan_listed,
-    plan_request_rejection, plan_request_withdrawal, plan_request_withdrawal_of_disabled,
+    RecordedRequest, RequestDecision, RequestSummary, guard_approval, plan_listed, plan_request_rejection,
+    plan_request_withdrawal, plan_request_withdrawal_of_disabled,
 };
 use ledger_core::idempotency::{Answer, Claim};
 use ledger_core::ids::{Employer, StaffId};
@@ -34,12 +34,6 @@ pub enum RecordedDoes {
         by: String,
         summary: Json,
         inbox: bool,
-        does: Box<Does>,
-    },
-    /// The rejection `does`, at the record's own endpoint.
-    RejectThere {
-        by: String,
-        summary: Json,
         does: Box<Does>,
     },
     Reject {
@@ -95,11 +89,6 @@ pub(super) fn make(world: &World, does: &RecordedDoes, given: Given<'_>) -> Resu
                 return Ok(Made::Whole(assembled.unwrap()));
             }
             draft
-        }
-        RecordedDoes::RejectThere { by, summary, does } => {
-            let (request, decider) = (request(summary), named(by));
-            guard_rejection(&RequestDecision { tenant, request: &request, decider: &decider }, planned(does)?, cx)?
-                .draft
         }
         RecordedDoes::Reject { by, summary } => {
             let (request, decider) = (request(summary), named(by));

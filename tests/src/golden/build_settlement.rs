@@ -13,7 +13,7 @@ use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
 use ledger_core::keys::{self, Key, Partition, attr, sk};
 use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{EventId, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspTerms};
-use ledger_core::settlements::requests::{PayoutRequest, PayoutRequestKind};
+use ledger_core::settlements::requests::PayoutRequest;
 use ledger_core::settlements::returned::{self, PayoutMeaning};
 use ledger_core::settlements::{
     self, Move, Open, Settleable, Settlement, Settling, Task, UndoReason, given_back_period, next_move, sending,
@@ -87,13 +87,11 @@ pub enum SettlementDoes {
     Ask {
         merchant: String,
         settlement: String,
-        wish: String,
         note: String,
     },
     Approve {
         merchant: String,
         settlement: String,
-        wish: String,
         request: String,
     },
     /// A step of a run, or a merchant's schedule.
@@ -210,27 +208,18 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
             let actor = ledger_core::ids::Actor::Staff(staff);
             rules::plan_resume(tenant, &settlement, actor, Some(&reason), cx)?.draft
         }
-        SettlementDoes::Ask { merchant, settlement, wish: of, note } => {
+        SettlementDoes::Ask { merchant, settlement, note } => {
             let (settlement, note) = (read(world, merchant, settlement), decode::text(note));
-            settlements::requests::plan_request(tenant, &settlement, payout_request_kind(of), staff, &note, cx)?.draft
+            settlements::requests::plan_request(tenant, &settlement, staff, &note, cx)?.draft
         }
-        SettlementDoes::Approve { merchant, settlement, wish: of, request } => {
+        SettlementDoes::Approve { merchant, settlement, request } => {
             let settlement = read(world, merchant, settlement);
-            let key =
-                payout_request_kind(of).key(tenant, settlement.merchant, PayoutRequestId::parse(request).unwrap());
-            let request = PayoutRequest::read(payout_request_kind(of), world.must(&key)).map_err(PlanRefusal::from)?;
+            let key = keys::payout_file_resend(tenant, settlement.merchant, PayoutRequestId::parse(request).unwrap());
+            let request = PayoutRequest::read(world.must(&key)).map_err(PlanRefusal::from)?;
             settlements::requests::plan_approve(tenant, &request, &settlement, staff, cx)?.draft
         }
     };
     Ok(Made::Draft(draft))
-}
-
-fn payout_request_kind(name: &str) -> PayoutRequestKind {
-    match name {
-        "resend" => PayoutRequestKind::Resend,
-        "return" => PayoutRequestKind::Return,
-        other => panic!("unknown kind of payout request: {other}"),
-    }
 }
 
 fn read(world: &World, merchant: &str, id: &str) -> Settlement {

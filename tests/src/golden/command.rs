@@ -5,7 +5,6 @@ use super::build_approvals::ApprovalDoes;
 use super::build_card_life::CardLifeDoes;
 use super::build_card_pin::CardPinDoes;
 use super::build_cash::CashDoes;
-use super::build_decision::DecisionDoes;
 use super::build_figures::FiguresDoes;
 use super::build_lanes::LanesDoes;
 use super::build_merchants::ClosingDoes;
@@ -152,18 +151,6 @@ pub enum Does {
         reason: String,
     },
     JobAdvance(JobAdvance),
-    AdjustmentRequest {
-        staff: String,
-        account: String,
-        delta: Money,
-        reason: String,
-        note: String,
-    },
-    AdjustmentDecide {
-        staff: String,
-        adjustment: String,
-        decision: String,
-    },
     ProfilePatch {
         customer: String,
         change: ProfileChange,
@@ -323,7 +310,6 @@ pub enum Does {
         actor: String,
         reason: String,
     },
-    Decision(DecisionDoes),
     /// A later check of the PSP's object.
     TopupCheck {
         topup: String,

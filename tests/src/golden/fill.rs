@@ -22,7 +22,13 @@ pub fn fill(case: Case) -> Vector {
         let does = serde_json::to_value(&case.given.command.does).unwrap();
         let name = |does: &serde_json::Value| does.as_object().unwrap().keys().next().unwrap().clone();
         let outer = name(&does);
-        let name = &if outer == "trail" { name(&does[&outer]) } else { outer };
+        let inner = &does[&outer];
+        let is_decision = outer == "approval" && inner[&name(inner)].get("contradiction").is_some();
+        let name = &match outer.as_str() {
+            "trail" => name(inner),
+            "approval" if is_decision => "topup_decision".to_owned(),
+            _ => outer,
+        };
         verdicts.extend(meanings::rows(name, written.items(), &items, &case.given.state, case.precedence));
     }
     Vector { case, items, verdicts }

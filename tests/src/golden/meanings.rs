@@ -138,10 +138,6 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         ("profile", "#epoch = :seen") => {
             vec![(Old::Absent, "rejected stale_plan"), (Old::With("epoch", n("9")), "rejected stale_plan")]
         }
-        ("adjustment", "(NOT #requested_by = :me)") => {
-            vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
-        }
-        ("adjustment", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
         ("registered_tenant", "#epoch = :seen") => vec![(Old::With("epoch", n("2")), "rejected stale_plan")],
         ("registered_tenant", "#state = :from") => vec![(Old::With("state", s("open")), "rejected wrong_state")],
         ("config", "#key_phase = :from") => vec![(Old::With("key_phase", s("else")), "rejected stale_plan")],
@@ -259,10 +255,6 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("topup" | "refund", "#suspense = :seen_suspense") => {
             vec![(Old::Without("suspense"), stale), (Old::With("suspense", n("987654")), stale)]
         }
-        ("decision", "(NOT #requested_by = :me)") => {
-            vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
-        }
-        ("decision", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
         ("kept_event", "attribute_not_exists(#dismissed_at)") => {
             vec![(Old::With("dismissed_at", s("2026-11-20T00:00:00.000Z")), "rejected wrong_state")]
         }

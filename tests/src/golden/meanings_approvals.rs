@@ -20,10 +20,10 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
             vec![(Old::WithOperand("expires_at", ":now"), "rejected approval_expired")]
         }
         // A request that has a record of its own.
-        ("adjustment" | "resend" | "decision", "#created_at > :earliest") => {
+        ("resend", "#created_at > :earliest") => {
             vec![(Old::WithOperand("created_at", ":earliest"), "rejected approval_expired")]
         }
-        ("adjustment" | "resend" | "decision", "#state = :pending") if does == "recorded" => {
+        ("resend", "#state = :pending") if does == "recorded" => {
             vec![(Old::With("state", s("approved")), "rejected wrong_state")]
         }
         // The decider is of the staff of the merchant that the command is about.

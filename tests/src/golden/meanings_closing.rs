@@ -27,11 +27,9 @@ pub(super) fn of_wallet(
     let is_set_aside = update.contains("#held") || (update.contains("#reserved") && !update.contains("#balance"));
     let is_points = names::role(role) == "points";
     let is_returned = match does {
-        "refund" | "terminal_charge_reverse" | "topup_event" | "topup_landing" | "decision" => !is_set_aside,
+        "refund" | "terminal_charge_reverse" | "topup_event" | "topup_landing" | "topup_decision" => !is_set_aside,
         // A refund by the operator is guarded on the debt, a grant is not.
         "approval" => condition.contains("#owed") || is_points,
-        // A top-up that is booked takes its reservation or adds its points, an adjustment does neither.
-        "recorded" => !is_set_aside && (update.contains("#reserved") || is_points),
         _ => false,
     };
     let outcome = if is_returned { "rejected stale_plan" } else { "rejected wrong_state" };

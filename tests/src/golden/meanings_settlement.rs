@@ -7,8 +7,12 @@ use serde_json::json;
 
 /// The rows of one clause about a settlement.
 pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
-    // A request with a record of its own may be about a payout.
-    let is_payout = does == "recorded" && !["marker", "adjustment", "decision"].contains(&names::role(role));
+    // Two people send a bank file again, or book that the bank returned a transfer.
+    let is_payout = match does {
+        "recorded" => names::role(role) != "marker",
+        "approval" => ["settlement", "returned"].contains(&names::role(role)),
+        _ => false,
+    };
     if !matches!(does, "settlement" | "settlement_admin") && !is_payout {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Commands that another person must approve: requests for them, approvals, and commands that are stored already.
 
-use super::endpoints::{Endpoint, Stage, rich};
+use super::endpoints::{Endpoint, Stage};
 use super::prepared::{Prepared, prepared};
 use super::world::new_key;
 use super::{Answer, Call, Who, World};
@@ -133,7 +133,7 @@ pub async fn stored_grant(world: &World, customer: &str, points: &str) -> String
         let command = Command::Grant { customer: CustomerId::parse(customer).expect("a UUID"), amount };
         let reason = FreeText::parse("thanks", 140).expect("a text");
         let keys = app.ledger().marker_keys().await.expect("keys");
-        let seen = Seen { terms: &terms, psp: None, items: &[], keys: &keys };
+        let seen = Seen { terms: &terms, psp: None, decision: None, items: &[], keys: &keys };
         let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: Some(&reason), seen };
         let planned = plan_request(&request, &cx).expect("a plan");
         let stored = Transaction::unkeyed(planned.draft.items).expect("a transaction");
@@ -156,12 +156,4 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
     let call = decides(verb, &one, who);
     let path = call.path.replace(&one, &other);
     prepared(call, 200, entries).with_other_path(path)
-}
-
-/// A decision on an adjustment; the other request decides on another adjustment.
-pub(super) async fn decide(world: &World, verb: &str) -> Prepared {
-    let account = json!({"customer_id": rich(world).await.id});
-    let [one, other] = [world.approval(&account, "credit", "300").await, world.approval(&account, "debit", "1").await];
-    let path = |call: &Call| call.path.replace("approve", verb);
-    prepared(one.clone().at(path(&one)), 200, 0).with_other_path(path(&other))
 }

@@ -96,8 +96,6 @@ endpoints! {
     Grant = "post_admin_grants",
     BulkGrant = "post_admin_grants",
     AdjustmentRequest = "post_admin_adjustments",
-    AdjustmentApprove = "post_admin_adjustments_id_approve",
-    AdjustmentReject = "post_admin_adjustments_id_reject",
     ApprovalApprove = "post_admin_approvals_approval_id_approve",
     ApprovalReject = "post_admin_approvals_approval_id_reject",
     ApprovalWithdraw = "post_admin_approvals_approval_id_withdraw",
@@ -108,13 +106,11 @@ endpoints! {
     EventDismiss = "post_admin_attention_events_event_id_dismiss",
     ParkedResolve = "post_admin_attention_operations_resource_id_resolve",
     DecisionRequest = "post_admin_topups_id_decisions",
-    DecisionApprove = "post_admin_topups_id_decisions_decision_id_approve",
     SettlementOpen = "post_admin_settlements",
     SettlementResume = "post_admin_merchants_merchant_id_settlements_id_resume",
     ResendRequest = "post_admin_merchants_merchant_id_settlements_id_resends",
     ResendApprove = "post_admin_merchants_merchant_id_settlements_id_resends_resend_id_approve",
     ReturnRequest = "post_admin_merchants_merchant_id_settlements_id_returns",
-    ReturnApprove = "post_admin_merchants_merchant_id_settlements_id_returns_return_id_approve",
     SettlementRunStart = "post_admin_settlement_runs",
     SettlementSchedule = "post_admin_merchants_merchant_id_settlement_schedule",
     FileRequest = "post_admin_files",
@@ -318,10 +314,9 @@ impl Endpoint {
                     "customer_id": customer, "direction": "debit", "amount": "300",
                     "reason_code": "correction", "note": "charged twice",
                 });
-                make(world, "/v1/admin/adjustments", &body).with_other("direction", "credit")
+                let made = make(world, "/v1/admin/adjustments", &body).with_other("direction", "credit");
+                Prepared { status: 202, ..made }
             }
-            Self::AdjustmentApprove => Prepared { entries: 1, ..approvals::decide(world, "approve").await },
-            Self::AdjustmentReject => approvals::decide(world, "reject").await,
             Self::CardTopup => {
                 let call = terminal.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
                 prepared(call, 201, 1).with_other("amount", "301")
@@ -366,16 +361,8 @@ impl Endpoint {
             Self::DecisionRequest => {
                 let (topup, _) = parked::contradicted(world, &world.customer().await, "2000").await;
                 let body = json!({"way": "book", "note": "looked at"});
-                make(world, &format!("/v1/admin/topups/{}/decisions", topup.id), &body).with_other("way", "give_up")
-            }
-            Self::DecisionApprove => {
-                let (topup, _) = parked::contradicted(world, &world.customer().await, "2000").await;
-                let path = format!("/v1/admin/topups/{}/decisions", topup.id);
-                let body = json!({"way": "book", "note": "looked at"});
-                let ask = async || world.operator(&path, &body).await.text("/decision_id");
-                let [one, other] = [ask().await, ask().await].map(|id| format!("{path}/{id}/approve"));
-                let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
-                prepared(call, 200, 1).with_other_path(other)
+                let made = make(world, &format!("/v1/admin/topups/{}/decisions", topup.id), &body);
+                Prepared { status: 202, ..made.with_other("way", "give_up") }
             }
             Self::Authorize => {
                 let code = rich(world).await.code(world).await;
@@ -398,13 +385,12 @@ impl Endpoint {
                 Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not repaired") }
             }
             Self::ResendRequest => settlement_request(world, "resends").await,
-            Self::ResendApprove => settlement_approval(world, "resends", "/resend_id", 202, 0).await,
-            Self::ReturnRequest => settlement_request(world, "returns").await,
-            Self::ReturnApprove => settlement_approval(world, "returns", "/return_id", 200, 1).await,
+            Self::ResendApprove => resend_approval(world).await,
+            Self::ReturnRequest => Prepared { status: 202, ..settlement_request(world, "returns").await },
             Self::ReconciliationRequest => make(world, "/v1/admin/reconciliation/runs", &json!({})),
             Self::BreakAdjustment => {
                 let (path, body) = (breaks::adjustment_path(world).await, json!({"note": "looked at"}));
-                make(world, &path, &body).with_other("note", "not looked at")
+                Prepared { status: 202, ..make(world, &path, &body).with_other("note", "not looked at") }
             }
             Self::MigrationBackfill => pass(world, "backfill").await,
             Self::MigrationVerify => pass(world, "verify").await,
@@ -434,13 +420,13 @@ async fn settlement_request(world: &World, kind: &str) -> Prepared {
     make(world, &path, &json!({"note": "as the bank says"})).with_other("note", "as the payee says")
 }
 
-/// The approval of one of two such requests; the other request approves the other.
-async fn settlement_approval(world: &World, kind: &str, id: &str, status: u16, entries: usize) -> Prepared {
-    let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
-    let ask = async || world.operator(&path, &json!({"note": "as the bank says"})).await.text(id);
+/// The approval of one of two requests to send a file again; the other request approves the other.
+async fn resend_approval(world: &World) -> Prepared {
+    let path = format!("{}/resends", settled(world, &STEPS.map(Task::Do)).await);
+    let ask = async || world.operator(&path, &json!({"note": "as the bank says"})).await.text("/resend_id");
     let [one, other] = [ask().await, ask().await].map(|id| format!("{path}/{id}/approve"));
     let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
-    prepared(call, status, entries).with_other_path(other)
+    prepared(call, 202, 0).with_other_path(other)
 }
 
 pub(super) async fn rich(world: &World) -> Customer {

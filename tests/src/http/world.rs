@@ -268,9 +268,8 @@ impl World {
         for (name, id) in account.as_object().expect("customer_id or card_id") {
             body[name] = id.clone();
         }
-        let id = self.operator("/v1/admin/adjustments", &body).await.text("/adjustment_id");
-        let path = format!("/v1/admin/adjustments/{id}/approve");
-        Call::post(&path, &self.second.who, &json!({})).key(new_key())
+        let asked = Call::post("/v1/admin/adjustments", &self.operator.who, &body).key(new_key());
+        self.approving(&asked).await
     }
 
     /// Grants points or regional currency.

@@ -193,10 +193,10 @@ fn file_that_lacks_request_and_verdicts_is_filled_in_and_no_other_is() {
 
 #[test]
 fn unknown_fields_and_other_layouts_are_refused() {
-    let id = "adjustment_approve/credit";
+    let id = "approval_approve/adjustment-credit";
     let text = &vector::files()[id];
     // An unknown field next to each of these fields, at every depth, is refused.
-    for known in ["why", "request", "principal", "decision", "if"] {
+    for known in ["why", "request", "principal", "by", "if"] {
         let broken = text.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
         assert_ne!(&broken, text);
         let error = vector::Vector::parse(&broken).expect_err(known);

@@ -49,7 +49,10 @@ async fn approved_commands_show_what_was_moved_and_what_was_set() {
     });
     let limits = Call::post("/v1/admin/account-limits", &world.operator.who, &body).key(new_key());
     let limits = world.executes(&limits).await.good().json();
-    assert_eq!(limits["details"]["limits"], "pay_day=2000 pay_operation=none", "{limits}");
+    let changes = json!([
+        {"name": "pay_day", "from": "default", "to": "2000"}, {"name": "pay_operation", "from": "default", "to": "none"},
+    ]);
+    assert_eq!(limits["changes"], changes, "{limits}");
     for schedule in ["weekly:friday bank_days:2", "by_hand"] {
         let _ = world.executes(&world.schedules(&shop.id, Some(schedule))).await.good();
         assert_eq!(seen(&world, &format!("/v1/admin/merchants/{}", shop.id)).await["settlement_schedule"], schedule);

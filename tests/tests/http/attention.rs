@@ -136,10 +136,13 @@ fn decide(world: &World, topup: &str, way: &str) -> Call {
     Call::post(&format!("/v1/admin/topups/{topup}/decisions"), &world.operator.who, &body).key(new_key())
 }
 
+/// Requests a decision; returns the path of its approval.
 async fn request_decision(world: &World, call: &Call) -> String {
     let answer = world.api.settle(call).await.good();
     let path = answer.header("location").expect("a Location header").to_owned();
-    assert_eq!(world.api.send(&Call::get(&path, &world.operator.who)).await.good().text("/status"), "pending");
+    for path in [path.clone(), format!("{}/{}", call.path, answer.text("/approval_id"))] {
+        assert_eq!(world.api.send(&Call::get(&path, &world.operator.who)).await.good().text("/status"), "pending");
+    }
     path
 }
 
@@ -185,7 +188,7 @@ async fn contradicted_top_up_that_is_booked_credits_what_was_paid() {
     assert_eq!(world.balance(&customer, "ECOPAY").await, "0");
     let call = approve(&world, &path);
     let done = world.api.settle(&call).await.good();
-    assert_eq!(done.json()["object"], json!(format!("{intent} succeeded 2000 jpy")));
+    assert_eq!(done.json()["details"]["object"], json!(format!("{intent} succeeded 2000 jpy")));
     assert!(world.api.settle(&call).await.good().replayed());
     let _ = world.api.settle(&approve(&world, &path)).await.problem(400, "wrong_state");
     assert_eq!(
@@ -207,7 +210,7 @@ async fn contradicted_top_up_that_is_booked_credits_what_was_paid() {
     world.check_books().await;
     assert_eq!(report(&world).await, [""; 0]);
     let audit = world.api.send(&Call::get("/v1/admin/audit", &world.operator.who)).await.good();
-    assert!(audit.body.contains("topup_decision_approve") && audit.body.contains("looked at with Stripe"), "{audit:?}");
+    assert!(audit.body.contains("\"topup_decision\"") && audit.body.contains("looked at with Stripe"), "{audit:?}");
 }
 
 /// The same given up: the paid amount is on `suspense`, and a finding of each run until it is written off.
@@ -260,8 +263,8 @@ async fn contradicted_refund_that_is_booked_or_given_up_leaves_the_difference_on
         let path =
             request_decision(&world, &decide(&world, &topup.id, way).field("refund_id", refund.id.as_str())).await;
         let done = world.api.settle(&approve(&world, &path)).await.good();
-        assert_eq!(done.json()["object"], json!(format!("{psp} succeeded 3000 jpy")));
-        assert_eq!(done.json()["refund_id"], json!(refund.id));
+        assert_eq!(done.json()["details"]["object"], json!(format!("{psp} succeeded 3000 jpy")));
+        assert_eq!(done.json()["details"]["refund_id"], json!(refund.id));
         assert_eq!(world.balance(&customer, "ECOPAY").await, balance);
         assert_eq!(world.balance(&customer, "POINT").await, points);
         assert_eq!(world.wallet(&customer, "ECOPAY").await["held"], "0");

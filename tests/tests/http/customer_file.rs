@@ -111,9 +111,9 @@ async fn timeline_has_one_of_everything_newest_first() {
         "topup pending",
         "topup succeeded",
         "transaction topup",
-        "transaction adjustment_approve",
-        "act adjustment_approve",
-        "act adjustment_request",
+        "transaction adjustment",
+        "act adjustment",
+        "act approval_request",
         "act customer_open",
     ];
     // What one request writes has one instant, and is sorted by ids: one line of each request tells the order.
@@ -128,8 +128,7 @@ async fn timeline_has_one_of_everything_newest_first() {
         "transaction pay",
         "topup pending",
         "topup succeeded",
-        "act adjustment_approve",
-        "act adjustment_request",
+        "act adjustment",
     ]
     .map(place);
     assert!(places.is_sorted() && places[0] == Some(0), "{labels:?}");

@@ -145,7 +145,7 @@ async fn authorization_is_captured_in_part_and_refunded() {
     assert_eq!(
         history(world, &customer).await,
         [
-            line("adjustment_approve", "-", "1000"),
+            line("adjustment", "-", "1000"),
             line("charge", "authorized", "-800"),
             line("capture", "captured", "500"),
             line("refund", "-", "100"),

@@ -232,7 +232,7 @@ async fn limits_of_an_account_are_raised_by_two_and_lowered_by_one() {
     let view = Call::get(&format!("/v1/admin/approvals/{raise}"), &world.second.who);
     let view = world.api.send(&view).await.good().json();
     assert_eq!((&view["account"], &view["asset"]), (&json!(account), &json!("ECOPAY")), "{view}");
-    assert!(view.to_string().contains("pay_day=2000"), "{view}");
+    assert_eq!(view["changes"], json!([{"name": "pay_day", "from": "100", "to": "2000"}]), "{view}");
     let _ = world.api.settle(&decides("approve", &raise, &world.second.who)).await.good();
     let _ = world.api.settle(&customer.pays(merchant, "2000")).await.good();
     let _ = world.api.settle(&customer.pays(merchant, "1")).await.problem(400, "limit_exceeded");

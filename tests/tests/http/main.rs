@@ -3,9 +3,9 @@
 mod abuse;
 mod approvals;
 mod approvals_effects;
+mod approvals_ends;
 mod approvals_every;
 mod approvals_money;
-mod approvals_recorded;
 mod assets;
 mod attention;
 mod audit;

@@ -74,7 +74,9 @@ async fn approved_change_is_scheduled_and_cancelled_and_its_number_is_given_once
         post(CHANGES, &world.operator.who, &body(&json!({"points_rate": "0.020", "card.pin_above": "3000"}), from));
     let change = world.approving(&change).await;
     let stored = world.api.settle(&change).await.good();
-    assert_eq!(stored.json()["details"]["terms"], "card.pin_above none -> 3000; points_rate 0.01 -> 0.02");
+    let changes =
+        json!([{"name": "card.pin_above", "to": "3000"}, {"name": "points_rate", "from": "0.01", "to": "0.02"}]);
+    assert_eq!(stored.json()["changes"], changes);
     assert_eq!(statuses(&world).await, listed(&[(2, "scheduled"), (1, "in_force")]));
     let scheduled = &versions(&world).await[0];
     assert_eq!(scheduled["from"], from.to_string());
@@ -118,7 +120,8 @@ async fn programme_is_renamed_by_two_people_from_a_stated_time_on() {
     let from = in_an_hour(&world);
     let change = post(CHANGES, &world.operator.who, &body(&json!({"display_name": " Aoba  Pay "}), from));
     let stored = world.api.settle(&world.approving(&change).await).await.good();
-    assert_eq!(stored.json()["details"]["terms"], format!("display_name {} -> Aoba  Pay", seed::DISPLAY_NAME));
+    let changes = json!([{"name": "display_name", "from": seed::DISPLAY_NAME, "to": "Aoba  Pay"}]);
+    assert_eq!(stored.json()["changes"], changes);
     assert_eq!(named().await, [seed::DISPLAY_NAME; 2]);
     clock.forward(HOUR);
     assert_eq!(named().await, ["Aoba  Pay"; 2]);
@@ -245,12 +248,12 @@ async fn change_is_requested_by_one_person_and_approved_by_another() {
     assert_eq!(stored.status, 202, "{stored:?}");
     let id = stored.text("/approval_id");
     let shown = world.api.send(&Call::get(&format!("/v1/admin/approvals/{id}"), second)).await.good().json();
-    assert_eq!(
-        shown["details"],
-        json!({
-            "terms": "grant_limits.POINT none -> 500; hold_hours none -> 48; points_rate 0.01 -> 0.02", "from": from.to_string(),
-        })
-    );
+    let changes = json!([
+        {"name": "grant_limits.POINT", "to": "500"},
+        {"name": "hold_hours", "to": "48"},
+        {"name": "points_rate", "from": "0.01", "to": "0.02"},
+    ]);
+    assert_eq!((&shown["details"], &shown["changes"]), (&json!({"from": from.to_string()}), &changes));
     let _ = world.api.settle(&decides("approve", &id, owner)).await.problem(403, "four_eyes_required");
     assert_eq!(statuses(&world).await, listed(&[(1, "in_force")]));
     // Another change is stored meanwhile: the first one that is approved makes the other stale.

@@ -277,14 +277,14 @@ impl Played {
             "customer_close",
             "unclaimed_payout",
             "bulk_grant",
-            "adjustment_approve",
+            "adjustment",
             "topup",
             "topup_refund",
             "clawback",
             "cash_deposit",
             "settlement_fee",
             "settlement_payout",
-            "settlement_return_approve",
+            "settlement_return",
         ];
         let missing: Vec<&str> = wanted.into_iter().filter(|operation| !seen.contains(operation)).collect();
         assert!(missing.is_empty(), "{missing:?} are not among {seen:?}");

@@ -132,7 +132,7 @@ async fn work(scene: Arc<Scene>, actor: Actor, seed: u64, is_over: Arc<AtomicBoo
 }
 
 /// Operations with items of their own, each once. None needs an event of Stripe, or plants an item.
-const OTHERS: [Endpoint; 28] = [
+const OTHERS: [Endpoint; 26] = [
     Endpoint::Grant,
     Endpoint::BulkGrant,
     Endpoint::CardBatch,
@@ -149,13 +149,11 @@ const OTHERS: [Endpoint; 28] = [
     Endpoint::CashReversal,
     Endpoint::CashCollection,
     Endpoint::OperatorRefund,
-    Endpoint::AdjustmentApprove,
     Endpoint::TermsChange,
     Endpoint::ShopStaffAccept,
     Endpoint::TerminalClose,
     Endpoint::MerchantClose,
     Endpoint::SettlementOpen,
-    Endpoint::ReturnApprove,
     Endpoint::CustomerClose,
     Endpoint::CustomerErase,
     Endpoint::UnclaimedClaim,

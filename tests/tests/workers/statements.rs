@@ -1,6 +1,7 @@
 //! A merchant's month: it adds up, equals the books, and its fees are invoices.
 
 use ledger_core::time::BusinessMonth;
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::{Call, Who};
 use rust_decimal::Decimal;
@@ -79,9 +80,8 @@ async fn payout_that_is_returned_months_later_is_in_the_statement_of_that_month(
     let month = world.app.now().business_date().month();
     clock.forward(Duration::from_secs(70 * 24 * 60 * 60));
     let request = shop.about(&settlement, "returns", &json!({"note": "the bank returned it"}));
-    let returned = shop.good(&request).await.text("/return_id");
-    let approval = shop.about(&settlement, &format!("returns/{returned}/approve"), &json!({}));
-    let _ = shop.good(&Call { who: world.second.who.clone(), ..approval }).await;
+    let returned = shop.good(&request).await.text("/approval_id");
+    let _ = shop.good(&decides("approve", &returned, &world.second.who)).await;
     let _ = world.seal_and_fold().await;
     let later = world.app.now().business_date().month();
     assert_ne!(month, later);

@@ -11,6 +11,8 @@ impl Command {
         match self {
             Self::Grant { .. } => Operation::Grant,
             Self::BulkGrant { .. } => Operation::BulkGrant,
+            Self::Adjustment(_) => Operation::Adjustment,
+            Self::TopupDecision(_) => Operation::TopupDecision,
             Self::CashCeiling { .. } => Operation::CashCeiling,
             Self::RefundCeiling { .. } => Operation::RefundCeiling,
             Self::AssetBudget { .. } => Operation::AssetBudget,
@@ -23,6 +25,7 @@ impl Command {
             Self::CashRoom { .. } => Operation::CashRoom,
             Self::Destination { .. } => Operation::MerchantPatch,
             Self::SettlementOpen { .. } => Operation::SettlementOpen,
+            Self::SettlementReturn(_) => Operation::SettlementReturn,
             Self::SettlementRun { .. } => Operation::SettlementRunStart,
             Self::SettlementSchedule { .. } => Operation::SettlementSchedule,
             Self::EnrolmentCode { .. } => Operation::EnrolmentCode,
@@ -48,6 +51,8 @@ impl Command {
     pub const fn permission(&self) -> Permission {
         match self {
             Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
+            Self::Adjustment(_) => Permission::AdjustmentsRequest,
+            Self::TopupDecision(_) => Permission::TopupDecisionsRequest,
             Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
             Self::RefundCeiling { .. } | Self::Refund(_) => Permission::RefundRoomsChange,
             Self::CashDeposit { .. }
@@ -56,6 +61,7 @@ impl Command {
             | Self::CashReversal(_) => Permission::CashDepositsRecord,
             Self::Destination { .. } => Permission::DestinationsChange,
             Self::SettlementOpen { .. } | Self::SettlementRun { .. } => Permission::SettlementsOpen,
+            Self::SettlementReturn(_) => Permission::PayoutRequestsMake,
             Self::SettlementSchedule { .. } => Permission::DestinationsChange,
             Self::CounterOpen { .. } | Self::EnrolmentCode { .. } => Permission::TerminalsManage,
             Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,

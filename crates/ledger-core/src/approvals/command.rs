@@ -1,6 +1,7 @@
 //! The closed list of commands that another person must approve.
 
 use crate::account::Account;
+use crate::adjustments::Adjustment;
 use crate::calendar::{OwnSchedule, SettlementSchedule};
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
@@ -13,10 +14,11 @@ use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset, Balance};
 use crate::payments::by_operator::OrderedRefund;
 use crate::personal::FreeText;
-use crate::settlements::Destination;
+use crate::settlements::{Destination, ReturnedTransfer};
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::{BusinessDate, Timestamp};
+use crate::topups::TopupDecision;
 use crate::unclaimed::{Claimed, PaidOut};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -39,6 +41,10 @@ pub enum Command {
         /// The amount for each.
         amount: Amount,
     },
+    /// Adjusts the balance of a customer or a card.
+    Adjustment(Adjustment),
+    /// Decides about a top-up, or a refund of one, that contradicts the provider's object.
+    TopupDecision(TopupDecision),
     /// Sets the ceiling of the cash rooms of a merchant or of the operator.
     CashCeiling {
         /// Whose terminals it bounds.
@@ -123,6 +129,8 @@ pub enum Command {
         /// The digest of the destination that was seen.
         seen: Option<String>,
     },
+    /// Books that the bank returned a transfer.
+    SettlementReturn(ReturnedTransfer),
     /// Closes the periods of all merchants whose schedule closes on a day, by a run whose id is that of the approval.
     SettlementRun {
         /// The closing day.
@@ -239,7 +247,9 @@ impl Command {
             | Self::CashDeposit { merchant, .. }
             | Self::MerchantOwner { merchant, .. } => Some(Partition::merchant(tenant, *merchant).profile()),
             Self::CashCollection { terminal, .. } => Some(Partition::terminal(tenant, *terminal).profile()),
-            Self::CashCeiling { owner: TerminalOwner::Operator, .. }
+            Self::Adjustment(adjustment) => adjustment.account_record(tenant),
+            Self::TopupDecision(_)
+            | Self::CashCeiling { owner: TerminalOwner::Operator, .. }
             | Self::AssetBudget { .. }
             | Self::CashDepositReversal { .. }
             | Self::Refund(_)
@@ -256,6 +266,7 @@ impl Command {
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
+            | Self::SettlementReturn(_)
             | Self::SettlementRun { .. }
             | Self::SettlementSchedule { .. }
             | Self::EnrolmentCode { .. }
@@ -276,6 +287,8 @@ impl Command {
             Self::CashReversal(topup) => Some(topup.card),
             Self::Grant { .. }
             | Self::BulkGrant { .. }
+            | Self::Adjustment(_)
+            | Self::TopupDecision(_)
             | Self::AssetBudget { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
@@ -286,6 +299,7 @@ impl Command {
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
+            | Self::SettlementReturn(_)
             | Self::SettlementRun { .. }
             | Self::SettlementSchedule { .. }
             | Self::EnrolmentCode { .. }
@@ -334,6 +348,8 @@ impl Command {
             }
             Self::UnclaimedClaim(of) => vec![of.from, Account::Customer(of.to)],
             Self::Grant { .. }
+            | Self::Adjustment(_)
+            | Self::TopupDecision(_)
             | Self::CustomerClose(_)
             | Self::CustomerErase { .. }
             | Self::UnclaimedPayout(_)
@@ -348,6 +364,7 @@ impl Command {
             | Self::CashCollection { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
+            | Self::SettlementReturn(_)
             | Self::SettlementRun { .. }
             | Self::SettlementSchedule { .. }
             | Self::EnrolmentCode { .. }
@@ -372,6 +389,8 @@ impl Command {
             Self::SignInMove(of) => of.subject.uuid() == member.id.uuid(),
             Self::Grant { .. }
             | Self::BulkGrant { .. }
+            | Self::Adjustment(_)
+            | Self::TopupDecision(_)
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
             | Self::AssetBudget { .. }
@@ -395,6 +414,7 @@ impl Command {
             | Self::TermsCancel { .. }
             | Self::AccountLimits { .. }
             | Self::SettlementOpen { .. }
+            | Self::SettlementReturn(_)
             | Self::SettlementRun { .. }
             | Self::SettlementSchedule { .. } => false,
         }

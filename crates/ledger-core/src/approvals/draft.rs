@@ -1,6 +1,7 @@
 //! What a command reads, and the draft of what it does.
 
 use super::command::{Command, destination_digest, schedule_seen};
+use crate::adjustments::{self, Adjust};
 use crate::asset_budgets::{self, AssetBudget};
 use crate::cards::replace::{self, CardReplacement};
 use crate::cards::reverse_cash::{self, CashReversal};
@@ -27,12 +28,13 @@ use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
 use crate::refund_rooms::{self, RefundRoom};
 use crate::settlement_runs::{self, MerchantSchedule, RunStart};
-use crate::settlements::{self, Open, Settling};
+use crate::settlements::{self, Open, Settlement, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
 use crate::tenants::{self, AccountLimitsChange, TermsBy, TermsChange};
 use crate::terminals;
 use crate::terms::{MerchantTerms, TenantTerms, TermsSchedule, is_ahead};
 use crate::time::BusinessDate;
+use crate::topups::{DecisionSeen, decision};
 use crate::transaction::{Draft, Role, TransactItem};
 use crate::unclaimed::{self, UnclaimedClaim, UnclaimedPayout};
 use crate::wind_downs::{self, WindDownStart};
@@ -46,6 +48,8 @@ pub struct Seen<'a> {
     pub psp: Option<&'a PspTerms>,
     /// The items of [`Command::keys`], as read, in their order.
     pub items: &'a [Option<Item>],
+    /// What a decision about a top-up is carried out from; `None` for every other command.
+    pub decision: Option<&'a DecisionSeen<'a>>,
     /// The keys of what persons are found by.
     pub keys: &'a MarkerKeys,
 }
@@ -60,12 +64,12 @@ pub enum Drafted {
 }
 
 impl Seen<'_> {
-    fn item(&self, at: usize) -> Option<&Item> {
+    pub(super) fn item(&self, at: usize) -> Option<&Item> {
         self.items.get(at).and_then(Option::as_ref)
     }
 
     /// An item that must exist.
-    fn must(&self, at: usize) -> Result<&Item, PlanRefusal> {
+    pub(super) fn must(&self, at: usize) -> Result<&Item, PlanRefusal> {
         self.item(at).ok_or(PlanRefusal::Refused(Failure::AccountMissing))
     }
 }
@@ -75,6 +79,7 @@ impl Command {
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         match self {
+            Self::Adjustment(adjustment) => adjustment.keys(tenant),
             Self::CashCeiling { owner, .. } => vec![cash_rooms::rooms_of(tenant, *owner).cash_rooms()],
             Self::RefundCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).refund_room()],
             Self::AssetBudget { budget, .. } => vec![keys::asset_budget(tenant, budget.asset())],
@@ -95,6 +100,7 @@ impl Command {
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
             }
+            Self::SettlementReturn(of) => of.keys(tenant),
             Self::StaffChange { id, .. } => vec![keys::staff_member(tenant, Employer::Operator, *id)],
             Self::CustomerErase { customer } => vec![Partition::customer(tenant, *customer).profile()],
             Self::TermsChange { .. } | Self::TermsCancel { .. } => vec![keys::config(tenant)],
@@ -103,6 +109,7 @@ impl Command {
             }
             Self::Grant { .. }
             | Self::BulkGrant { .. }
+            | Self::TopupDecision(_)
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::CounterOpen { .. }
@@ -137,6 +144,21 @@ impl Command {
                 let (customers, reason) = (customers.clone(), stated(reason)?);
                 let grant = BulkGrant { tenant: tenant.clone(), staff: by.id, customers, amount, reason };
                 ready(bulk::plan(&grant, seen.terms, cx)?)
+            }
+            Self::Adjustment(adjustment) => {
+                // A credit opens the balance if the account has none of the asset.
+                if adjustment.is_stale(seen.item(0))? {
+                    return Ok(Drafted::Stale);
+                }
+                let reason = stated(reason)?;
+                let adjust = Adjust { tenant, requested_by: by.id, adjustment, reason: &reason };
+                ready(adjustments::plan(&adjust, seen.terms, cx)?)
+            }
+            Self::TopupDecision(decision) => {
+                let reason = stated(reason)?;
+                let seen = seen.decision.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
+                let decided = decision::plan(decision, seen, (actor, &reason), cx)?;
+                Ok(decided.map_or(Drafted::Stale, Drafted::Ready))
             }
             Self::CashCeiling { owner, ceiling, seen: before } => {
                 let rooms = seen.item(0).map(CashRooms::read).transpose()?;
@@ -211,6 +233,14 @@ impl Command {
             }
             Self::SettlementOpen { merchant, pay_on, seen: before } => {
                 settlement((tenant, by), (*merchant, *pay_on, before.as_ref()), seen, cx)
+            }
+            Self::SettlementReturn(of) => {
+                let (settlement, reason) = (Settlement::read(seen.must(0)?)?, stated(reason)?);
+                if settlement.payable.as_ref() != Some(&of.amount) {
+                    return Ok(Drafted::Stale);
+                }
+                let returned = settlements::plan_return((tenant, actor), &settlement, &reason, cx)?;
+                Ok(returned.map_or(Drafted::Stale, Drafted::Ready))
             }
             Self::SettlementRun { closing, seen: before } => {
                 let reason = stated(reason)?;

@@ -2,7 +2,6 @@
 
 use super::command::Command;
 use crate::account::Account;
-use crate::calendar::OwnSchedule;
 use crate::ids::{MerchantId, TerminalOwner};
 use crate::money::{Amount, Asset};
 use std::collections::BTreeSet;
@@ -41,6 +40,8 @@ impl Command {
                 amount: Some(amount.clone()),
                 count: Some(customers.len()),
             },
+            Self::Adjustment(adjustment) => of(adjustment.account, adjustment.delta.size().as_ref()),
+            Self::TopupDecision(decision) => of(decision.wallet, None),
             Self::CashCeiling { owner, ceiling: amount, .. } | Self::CashRoom { owner, room: amount, .. } => {
                 of_owner(owner, Some(amount))
             }
@@ -61,6 +62,7 @@ impl Command {
             Self::CardClose(closing) => of(Account::Card(closing.card), closing.seen.as_amount().as_ref()),
             Self::UnclaimedClaim(claimed) => of(Account::Customer(claimed.to), Some(&claimed.amount)),
             Self::UnclaimedPayout(paid) => of(paid.from, Some(&paid.amount)),
+            Self::SettlementReturn(of) => merchant(&of.merchant, Some(&of.amount)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
             | Self::SettlementSchedule { merchant: id, .. }
@@ -77,7 +79,7 @@ impl Command {
         }
     }
 
-    /// What it would do beside the figures, by name. Bank accounts are masked.
+    /// What it names beside the figures and the values that it would change.
     #[must_use]
     pub fn details(&self) -> Vec<(&'static str, String)> {
         match self {
@@ -89,7 +91,22 @@ impl Command {
             | Self::UnclaimedPayout(_)
             | Self::CustomerErase { .. }
             | Self::WindDown
+            | Self::Destination { .. }
+            | Self::SettlementSchedule { .. }
+            | Self::AccountLimits { .. }
+            | Self::SignInMove(_)
             | Self::CashDeposit { .. } => Vec::new(),
+            Self::Adjustment(adjustment) => {
+                let direction = if adjustment.delta.is_debit() { "debit" } else { "credit" };
+                let finding = adjustment.finding.as_ref().map(|finding| ("finding", finding.name()));
+                let of = [("direction", direction.to_owned()), ("reason_code", adjustment.reason.name().to_owned())];
+                of.into_iter().chain(finding).collect()
+            }
+            Self::TopupDecision(decision) => {
+                let of = [("topup_id", decision.topup.to_string()), ("way", decision.way.name().to_owned())];
+                let refund = decision.refund.map(|refund| ("refund_id", refund.to_string()));
+                of.into_iter().chain(refund).chain(decision.object.clone().map(|object| ("object", object))).collect()
+            }
             Self::CashRoom { terminal, .. }
             | Self::CounterOpen { terminal }
             | Self::CashCollection { terminal, .. }
@@ -106,14 +123,10 @@ impl Command {
                 ];
                 of.into_iter().chain(merchant).collect()
             }
-            Self::Destination { destination, .. } => vec![("payout_destination", destination.shown())],
             Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
+            Self::SettlementReturn(of) => vec![("settlement_id", of.settlement.to_string())],
             Self::SettlementRun { closing, seen } => {
                 vec![("closing_on", closing.to_string()), ("settlement_schedule", seen.clone())]
-            }
-            Self::SettlementSchedule { schedule, seen, .. } => {
-                let text = |schedule: &Option<OwnSchedule>| schedule.map_or("none".to_owned(), |own| own.to_string());
-                vec![("settlement_schedule", text(schedule)), ("former_schedule", text(seen))]
             }
             Self::StaffInvite { id, email, roles, beneficiary_of } => vec![
                 ("staff_id", id.to_string()),
@@ -121,27 +134,12 @@ impl Command {
                 ("roles", joined(roles)),
                 ("beneficiary_of", joined(beneficiary_of)),
             ],
-            Self::StaffChange { id, roles, beneficiary_of, state, .. } => {
-                let roles = roles.as_ref().map(|roles| ("roles", joined(roles)));
-                let accounts = beneficiary_of.as_ref().map(|accounts| ("beneficiary_of", joined(accounts)));
-                let state = state.map(|state| ("status", state.name().to_owned()));
-                [Some(("staff_id", id.to_string())), roles, accounts, state].into_iter().flatten().collect()
-            }
-            Self::TermsChange { changes, from, seen: _ } => {
-                let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-                vec![("terms", changes.join("; ")), ("from", from.to_string())]
-            }
+            Self::StaffChange { id, .. } => vec![("staff_id", id.to_string())],
+            Self::TermsChange { from, .. } => vec![("from", from.to_string())],
             Self::TermsCancel { version } => vec![("terms_version", version.to_string())],
-            Self::AccountLimits { changes, .. } => {
-                let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-                vec![("limits", changes.join(" "))]
-            }
             Self::CardReplace(replaced) => {
                 let owner = replaced.owner.map(|owner| ("customer_id", owner.to_string()));
                 [("new_card_id", replaced.by.to_string())].into_iter().chain(owner).collect()
-            }
-            Self::SignInMove(moved) => {
-                vec![("subject", moved.subject.to_string()), ("former_subject", moved.seen.to_string())]
             }
             Self::CustomerClose(closing) => {
                 let rest = closing.rest();
@@ -167,6 +165,8 @@ impl Command {
             Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::SettlementRun { .. } | Self::WindDown => {
                 "tenant".to_owned()
             }
+            Self::Adjustment(adjustment) => adjustment.account.to_string(),
+            Self::TopupDecision(decision) => decision.wallet.to_string(),
             Self::AccountLimits { account, .. } => account.to_string(),
             Self::CardReplace(of) => Account::Card(of.card).to_string(),
             Self::SignInMove(of) => Account::Customer(of.customer).to_string(),
@@ -182,6 +182,7 @@ impl Command {
             | Self::Destination { merchant, .. }
             | Self::SettlementOpen { merchant, .. }
             | Self::SettlementSchedule { merchant, .. } => Account::Merchant(*merchant).to_string(),
+            Self::SettlementReturn(of) => Account::Merchant(of.merchant).to_string(),
             Self::AssetBudget { budget, .. } => format!("asset:{}", budget.asset()),
             Self::Refund(order) => Account::Merchant(order.merchant).to_string(),
             Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),
@@ -194,6 +195,6 @@ impl Command {
     }
 }
 
-fn joined<T: ToString>(names: &BTreeSet<T>) -> String {
+pub(super) fn joined<T: ToString>(names: &BTreeSet<T>) -> String {
     names.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
 }

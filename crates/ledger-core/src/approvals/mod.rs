@@ -1,12 +1,13 @@
 //! Commands of the operator's staff that another person must approve: a record with a typed command, and one
-//! transaction that changes the record's state and executes the command. Also the inbox's items of requests that have
-//! records of their own, and what such a tenant demands of a decision on one.
+//! transaction that changes the record's state and executes the command. Also the inbox's items of requests to send a bank file
+//! again, which have records of their own, and what is demanded of a decision on one.
 
 mod authority;
 mod command;
 mod decide;
 mod draft;
 mod effect;
+mod projected;
 mod record;
 mod recorded;
 mod recorded_decide;
@@ -17,11 +18,12 @@ pub use command::{Command, destination_digest, schedule_seen};
 pub use decide::{Approve, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled};
 pub use draft::{Drafted, Seen};
 pub use effect::Effect;
+pub use projected::{Projected, ValueChange};
 pub use record::{APPROVAL_LIFETIME, Approval, ApprovalState};
 pub use recorded::{RecordedRequest, RequestRecord, RequestSummary};
 pub use recorded_decide::{
-    RequestDecision, check_approval, guard_approval, guard_rejection, plan_listed, plan_request_rejection,
-    plan_request_withdrawal, plan_request_withdrawal_of_disabled,
+    RequestDecision, check_approval, guard_approval, plan_listed, plan_request_rejection, plan_request_withdrawal,
+    plan_request_withdrawal_of_disabled,
 };
 pub use request::{ApprovalRequest, plan_request};
 

@@ -1,6 +1,7 @@
 //! The stored form of an approval.
 
 use super::command::Command;
+use super::projected::Projected;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::OF_APPROVAL;
 use crate::ids::{ApprovalId, StaffId, TransactionId};
@@ -64,6 +65,8 @@ pub struct Approval {
     pub id: ApprovalId,
     /// The command.
     pub command: Command,
+    /// What it would have done at the request.
+    pub projected: Projected,
     /// The reason, if one was given.
     pub reason: Option<FreeText>,
     /// The staff member who requested it.
@@ -93,7 +96,7 @@ pub(super) struct Decision {
 impl Approval {
     pub(super) fn new(
         id: ApprovalId,
-        command: Command,
+        (command, projected): (Command, Projected),
         reason: Option<&FreeText>,
         requested_by: StaffId,
         now: Timestamp,
@@ -101,6 +104,7 @@ impl Approval {
         Self {
             id,
             command,
+            projected,
             reason: reason.cloned(),
             requested_by,
             created_at: now,
@@ -142,6 +146,7 @@ impl Approval {
         Ok(Self {
             id: item.parsed("approval_id", ApprovalId::parse)?,
             command: Command::read(item.map("command")?)?,
+            projected: Projected::read(item)?,
             reason: item.opt_parsed("reason", |text| FreeText::parse(text, REASON_CHARS_MAX))?,
             requested_by: item.parsed(REQUESTED_BY, StaffId::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
@@ -163,6 +168,7 @@ impl Approval {
             (EXPIRES_AT.to_owned(), Value::s(self.expires_at)),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
         ]);
+        item.extend(self.projected.attributes());
         if let Some(reason) = &self.reason {
             item.insert("reason".to_owned(), Value::s(reason.expose()));
         }

@@ -1,27 +1,21 @@
-//! Requests that have records of their own: adjustments, bank files that are sent again, returned transfers, and
-//! decisions on top-ups. The record's state is their only guard. The inbox has an item that names the record.
+//! Requests that have records of their own: bank files that are sent again. The record's state is their only guard. The inbox has an item that names the record.
 
 use super::record::{
     APPROVAL_LIFETIME, ApprovalState, DECIDED_AT, DECIDED_BY, REASON_CHARS_MAX, REQUESTED_BY, STATE, TRANSACTION_ID,
 };
-use crate::account::{Account, Posting};
-use crate::adjustments::record::Adjustment;
+use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::OF_APPROVAL;
-use crate::ids::{
-    AdjustmentId, ApprovalId, DecisionId, MerchantId, PayoutRequestId, Principal, SettlementId, StaffId, Tenant,
-    TopupId, TransactionId,
-};
+use crate::ids::{ApprovalId, MerchantId, PayoutRequestId, Principal, SettlementId, StaffId, Tenant, TransactionId};
 use crate::keys::{self, Key, attr};
-use crate::money::{Amount, Asset, Delta};
+use crate::money::{Amount, Asset};
 use crate::operation::Operation;
 use crate::permission::Permission;
 use crate::personal::FreeText;
 use crate::settlements::Settlement;
-use crate::settlements::requests::{PayoutRequest, PayoutRequestKind};
+use crate::settlements::requests::PayoutRequest;
 use crate::staff::StaffMember;
 use crate::time::Timestamp;
-use crate::topups::TopupDecision;
 use crate::transaction::{Provenance, Role};
 use std::collections::BTreeMap;
 
@@ -31,12 +25,8 @@ const DETAILS: &str = "details";
 /// The record of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestRecord {
-    /// An adjustment.
-    Adjustment(AdjustmentId),
-    /// A request about the payout of a settlement.
-    Payout(PayoutRequestKind, MerchantId, SettlementId, PayoutRequestId),
-    /// A decision on a top-up or on a refund of one.
-    Decision(TopupId, DecisionId),
+    /// A request to send the bank file of a settlement again.
+    Resend(MerchantId, SettlementId, PayoutRequestId),
 }
 
 /// What the inbox shows of a request. It never changes, and has no state: that of the record is the only one.
@@ -78,9 +68,7 @@ impl RequestRecord {
     #[must_use]
     pub const fn id(&self) -> ApprovalId {
         ApprovalId::new(match self {
-            Self::Adjustment(id) => id.uuid(),
-            Self::Payout(_, _, _, id) => id.uuid(),
-            Self::Decision(_, id) => id.uuid(),
+            Self::Resend(_, _, id) => id.uuid(),
         })
     }
 
@@ -88,9 +76,7 @@ impl RequestRecord {
     #[must_use]
     pub fn key(&self, tenant: &Tenant) -> Key {
         match self {
-            Self::Adjustment(id) => keys::adjustment(tenant, *id),
-            Self::Payout(kind, merchant, _, id) => kind.key(tenant, *merchant, *id),
-            Self::Decision(topup, id) => keys::topup_decision(tenant, *topup, *id),
+            Self::Resend(merchant, _, id) => keys::payout_file_resend(tenant, *merchant, *id),
         }
     }
 
@@ -98,9 +84,7 @@ impl RequestRecord {
     #[must_use]
     pub const fn operation(&self) -> Operation {
         match self {
-            Self::Adjustment(_) => Operation::AdjustmentRequest,
-            Self::Payout(kind, ..) => kind.request(),
-            Self::Decision(..) => Operation::TopupDecisionRequest,
+            Self::Resend(..) => Operation::FileResendRequest,
         }
     }
 
@@ -108,9 +92,7 @@ impl RequestRecord {
     #[must_use]
     pub const fn approval(&self) -> Operation {
         match self {
-            Self::Adjustment(_) => Operation::AdjustmentApprove,
-            Self::Payout(kind, ..) => kind.approval(),
-            Self::Decision(..) => Operation::TopupDecisionApprove,
+            Self::Resend(..) => Operation::FileResendApprove,
         }
     }
 
@@ -118,120 +100,49 @@ impl RequestRecord {
     #[must_use]
     pub const fn permission(&self) -> Permission {
         match self {
-            Self::Adjustment(_) => Permission::AdjustmentsRequest,
-            Self::Payout(..) => Permission::PayoutRequestsMake,
-            Self::Decision(..) => Permission::TopupDecisionsRequest,
+            Self::Resend(..) => Permission::PayoutRequestsMake,
         }
     }
 
     pub(super) const fn role(&self) -> Role {
         match self {
-            Self::Adjustment(_) => Role::Adjustment,
-            Self::Payout(..) => Role::Resend,
-            Self::Decision(..) => Role::Decision,
+            Self::Resend(..) => Role::Resend,
         }
     }
 
     /// The attributes that name the record.
     fn names(&self) -> Vec<(&'static str, String)> {
         match self {
-            Self::Adjustment(id) => vec![("adjustment_id", id.to_string())],
-            Self::Payout(kind, merchant, settlement, id) => vec![
-                (kind.id_attribute(), id.to_string()),
+            Self::Resend(merchant, settlement, id) => vec![
+                ("resend_id", id.to_string()),
                 ("merchant_id", merchant.to_string()),
                 ("settlement_id", settlement.to_string()),
             ],
-            Self::Decision(topup, id) => vec![("decision_id", id.to_string()), ("topup_id", topup.to_string())],
         }
     }
 
     fn read(item: &Item) -> Result<Self, ItemError> {
-        const KINDS: [Operation; 4] = [
-            Operation::AdjustmentRequest,
-            PayoutRequestKind::Resend.request(),
-            PayoutRequestKind::Return.request(),
-            Operation::TopupDecisionRequest,
-        ];
-        let payout = |kind: PayoutRequestKind| {
-            let id = item.parsed(kind.id_attribute(), PayoutRequestId::parse)?;
-            let merchant = item.parsed("merchant_id", MerchantId::parse)?;
-            Ok(Self::Payout(kind, merchant, item.parsed("settlement_id", SettlementId::parse)?, id))
-        };
-        let known = |name: &str| KINDS.iter().position(|operation| operation.name() == name);
-        match item.named(KIND, known)? {
-            0 => Ok(Self::Adjustment(item.parsed("adjustment_id", AdjustmentId::parse)?)),
-            1 => payout(PayoutRequestKind::Resend),
-            2 => payout(PayoutRequestKind::Return),
-            _ => {
-                let topup = item.parsed("topup_id", TopupId::parse)?;
-                Ok(Self::Decision(topup, item.parsed("decision_id", DecisionId::parse)?))
-            }
-        }
+        let known = |name: &str| (name == Operation::FileResendRequest.name()).then_some(());
+        item.named(KIND, known)?;
+        let id = item.parsed("resend_id", PayoutRequestId::parse)?;
+        let merchant = item.parsed("merchant_id", MerchantId::parse)?;
+        Ok(Self::Resend(merchant, item.parsed("settlement_id", SettlementId::parse)?, id))
     }
 }
 
 impl RequestSummary {
-    /// The summary of an adjustment.
-    #[must_use]
-    pub fn of_adjustment(adjustment: &Adjustment, reason: Option<&FreeText>) -> Self {
-        let direction = if adjustment.delta.is_debit() { "debit" } else { "credit" };
-        let mut details = BTreeMap::from([
-            ("direction".to_owned(), direction.to_owned()),
-            ("reason_code".to_owned(), adjustment.reason.name().to_owned()),
-        ]);
-        details.extend(adjustment.finding.as_ref().map(|finding| ("finding".to_owned(), finding.name())));
-        Self {
-            record: RequestRecord::Adjustment(adjustment.id),
-            account: adjustment.account,
-            amount: adjustment.delta.size(),
-            details,
-            reason: reason.cloned(),
-            requested_by: adjustment.requested_by,
-            created_at: adjustment.created_at,
-        }
-    }
-
-    /// The summary of a request about a payout.
+    /// The summary of a request to send a bank file again.
     #[must_use]
     pub fn of_payout(request: &PayoutRequest, settlement: &Settlement, reason: Option<&FreeText>) -> Self {
         let details = BTreeMap::from([("settlement_id".to_owned(), request.settlement.to_string())]);
         Self {
-            record: RequestRecord::Payout(request.kind, request.merchant, request.settlement, request.id),
+            record: RequestRecord::Resend(request.merchant, request.settlement, request.id),
             account: Account::Merchant(request.merchant),
             amount: settlement.payable.clone(),
             details,
             reason: reason.cloned(),
             requested_by: request.requested_by,
             created_at: request.created_at,
-        }
-    }
-
-    /// The summary of a decision about a top-up of `wallet`. `postings` are what it would post.
-    #[must_use]
-    pub fn of_decision(
-        decision: &TopupDecision,
-        wallet: Account,
-        postings: &[Posting],
-        reason: Option<&FreeText>,
-    ) -> Self {
-        let mut details = BTreeMap::from([
-            ("topup_id".to_owned(), decision.topup.to_string()),
-            ("way".to_owned(), decision.way.name().to_owned()),
-        ]);
-        details.extend(decision.refund.map(|refund| ("refund_id".to_owned(), refund.to_string())));
-        details.extend(decision.object.as_ref().map(|object| ("object".to_owned(), object.clone())));
-        if !postings.is_empty() {
-            let all: Vec<String> = postings.iter().map(posted).collect();
-            details.insert("postings".to_owned(), all.join(", "));
-        }
-        Self {
-            record: RequestRecord::Decision(decision.topup, decision.id),
-            account: wallet,
-            amount: postings.first().and_then(|posting| posting.delta.size()),
-            details,
-            reason: reason.cloned(),
-            requested_by: decision.requested_by,
-            created_at: decision.created_at,
         }
     }
 
@@ -335,9 +246,4 @@ impl RecordedRequest {
     pub(super) fn ended(&self, state: ApprovalState, by: &StaffMember, now: Timestamp) -> Self {
         Self { state, decided_by: Some(by.id), decided_at: Some(now), ..self.clone() }
     }
-}
-
-fn posted(posting: &Posting) -> String {
-    let delta: &Delta = &posting.delta;
-    format!("{} {} {}", posting.account, delta.text(), delta.asset())
 }

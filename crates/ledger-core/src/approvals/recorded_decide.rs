@@ -93,7 +93,7 @@ pub fn check_approval(
 ///
 /// # Errors
 /// As [`guard_approval`].
-pub fn guard_rejection<R>(
+fn guard_rejection<R>(
     decision: &RequestDecision<'_>,
     planned: Planned<R>,
     cx: &Context,

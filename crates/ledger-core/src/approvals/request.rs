@@ -3,6 +3,7 @@
 use super::command::Command;
 use super::draft::{Drafted, Seen};
 use super::effect::Effect;
+use super::projected::Projected;
 use super::record::Approval;
 use crate::audit::Act;
 use crate::failure::Failure;
@@ -39,13 +40,13 @@ pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Plann
     if !by.may(needed) {
         return Err(PlanRefusal::Denied(needed));
     }
-    let approval = Approval::new(ApprovalId::new(cx.resource_id), command.clone(), *reason, by.id, cx.now);
-    match command.draft((tenant, by), *reason, seen, cx)? {
-        Drafted::Ready(_) => {}
-        // What was read for the command has changed since.
-        Drafted::Stale => return Err(PlanRefusal::Refused(Failure::StalePlan)),
-    }
-    let items = vec![
+    let draft = match command.draft((tenant, by), *reason, seen, cx)? {
+        Drafted::Ready(draft) => draft,
+        Drafted::Stale => return Err(PlanRefusal::Refused(refused_as_stale(command))),
+    };
+    let of = (command.clone(), Projected::of(command, seen, draft)?);
+    let approval = Approval::new(ApprovalId::new(cx.resource_id), of, *reason, by.id, cx.now);
+    let mut items = vec![
         TransactItem::put_new(
             Role::Approval,
             keys::approval(tenant, approval.id),
@@ -55,7 +56,17 @@ pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Plann
         acting(tenant, by),
         act(by, Operation::ApprovalRequest, &approval).because(*reason).record(tenant, cx),
     ];
+    if let Command::Adjustment(adjustment) = command {
+        items.extend(adjustment.answers_break(tenant, approval.id));
+    }
     Ok(Planned { draft: Draft { entry: None, items }, receipt: approval })
+}
+
+/// Why a command that is stale at its request is refused. The version in an adjustment is that of its break, so it is the same
+/// when the items are read again; what every other command names was read for the request.
+fn refused_as_stale(command: &Command) -> Failure {
+    let is_for_good = matches!(command, Command::Adjustment(_));
+    if is_for_good { Failure::WrongState } else { Failure::StalePlan }
 }
 
 /// An act of a member on an approval.

@@ -2,6 +2,7 @@
 
 use super::command::Command;
 use crate::account::Account;
+use crate::adjustments::Adjustment;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
@@ -9,7 +10,8 @@ use crate::customers::sign_in::SignInMove;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{
-    CardId, CustomerId, MerchantId, PaymentId, StaffId, SubjectId, TerminalId, TerminalOwner, TransactionId,
+    CardId, CustomerId, MerchantId, PaymentId, SettlementId, StaffId, SubjectId, TerminalId, TerminalOwner,
+    TransactionId,
 };
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
@@ -17,10 +19,11 @@ use crate::operation::Operation;
 use crate::payments::by_operator::OrderedRefund;
 use crate::permission::Staff;
 use crate::personal::FreeText;
-use crate::settlements::Destination;
+use crate::settlements::{Destination, ReturnedTransfer};
 use crate::staff::{MemberState, StaffRole};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::BusinessDate;
+use crate::topups::TopupDecision;
 use crate::unclaimed::{Claimed, PaidOut};
 use std::collections::BTreeSet;
 
@@ -44,6 +47,8 @@ impl Command {
                 item.insert("customers".to_owned(), Value::L(customers.iter().map(Value::s).collect()));
                 item.extend(amount_of(amount));
             }
+            Self::Adjustment(adjustment) => item.extend(adjustment.item()),
+            Self::TopupDecision(decision) => item.extend(decision.item()),
             Self::CashCeiling { owner, ceiling, seen } => {
                 item.extend([owner_of(*owner)]);
                 item.extend(amount_of(ceiling));
@@ -93,6 +98,10 @@ impl Command {
                 item.extend([id("merchant_id", merchant)]);
                 item.extend(pay_on.as_ref().map(|day| id("pay_on", day)));
                 item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
+            }
+            Self::SettlementReturn(ReturnedTransfer { merchant, settlement, amount }) => {
+                item.extend([id("merchant_id", merchant), id("settlement_id", settlement)]);
+                item.extend(amount_of(amount));
             }
             Self::SettlementRun { closing, seen } => {
                 item.extend([id("closing_on", closing), id(SEEN, seen)]);
@@ -180,6 +189,8 @@ impl Command {
             Kind::BulkGrant => {
                 Self::BulkGrant { customers: item.texts("customers", CustomerId::parse)?, amount: amount(item)? }
             }
+            Kind::Adjustment => Self::Adjustment(Adjustment::read(item)?),
+            Kind::TopupDecision => Self::TopupDecision(TopupDecision::read(item)?),
             Kind::CashCeiling => Self::CashCeiling {
                 owner: owner(item)?,
                 ceiling: amount(item)?,
@@ -227,6 +238,11 @@ impl Command {
                 pay_on: item.opt_parsed("pay_on", BusinessDate::parse)?,
                 seen: digest()?,
             },
+            Kind::SettlementReturn => Self::SettlementReturn(ReturnedTransfer {
+                merchant: merchant()?,
+                settlement: item.parsed("settlement_id", SettlementId::parse)?,
+                amount: amount(item)?,
+            }),
             Kind::SettlementRun => Self::SettlementRun {
                 closing: item.parsed("closing_on", BusinessDate::parse)?,
                 seen: item.string(SEEN)?,
@@ -308,6 +324,8 @@ impl Command {
 enum Kind {
     Grant,
     BulkGrant,
+    Adjustment,
+    TopupDecision,
     CashCeiling,
     RefundCeiling,
     AssetBudget,
@@ -320,6 +338,7 @@ enum Kind {
     CashRoom,
     Destination,
     SettlementOpen,
+    SettlementReturn,
     SettlementRun,
     SettlementSchedule,
     EnrolmentCode,
@@ -340,9 +359,11 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 31] = [
+    const ALL: [(Operation, Self); 34] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
+        (Operation::Adjustment, Self::Adjustment),
+        (Operation::TopupDecision, Self::TopupDecision),
         (Operation::CashCeiling, Self::CashCeiling),
         (Operation::RefundCeiling, Self::RefundCeiling),
         (Operation::AssetBudget, Self::AssetBudget),
@@ -355,6 +376,7 @@ impl Kind {
         (Operation::CashRoom, Self::CashRoom),
         (Operation::MerchantPatch, Self::Destination),
         (Operation::SettlementOpen, Self::SettlementOpen),
+        (Operation::SettlementReturn, Self::SettlementReturn),
         (Operation::SettlementRunStart, Self::SettlementRun),
         (Operation::SettlementSchedule, Self::SettlementSchedule),
         (Operation::EnrolmentCode, Self::EnrolmentCode),

@@ -4,10 +4,7 @@ use super::job::Erasure;
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::idempotency::OF_APPROVAL;
-use crate::ids::{
-    AdjustmentId, ApprovalId, AuditId, DecisionId, JobId, PaymentId, Principal, RefundId, Tenant, TopupId,
-    TransactionId,
-};
+use crate::ids::{ApprovalId, AuditId, JobId, PaymentId, Principal, RefundId, Tenant, TopupId, TransactionId};
 use crate::journal::{LEGACY, expand};
 use crate::keys::{self, Key, Partition, attr, sk};
 use crate::memo::MEMO;
@@ -160,13 +157,9 @@ fn of_entry(tenant: &Tenant, item: &Item) -> Result<BTreeSet<Key>, ItemError> {
     if let Some(topup) = full.opt_parsed("topup_id", TopupId::parse)? {
         keys.extend(refund.map(|refund| keys::topup_refund(tenant, topup, refund)));
     }
-    if let Some(adjustment) = full.opt_parsed("adjustment_id", AdjustmentId::parse)? {
-        keys.extend(of_adjustment(tenant, adjustment));
-    }
     let key = full.opt_text("idempotency_key")?.and_then(|key| key.strip_prefix(OF_APPROVAL));
-    if let Some(approval) = key.and_then(|id| ApprovalId::parse(id).ok()) {
-        keys.extend([keys::approval(tenant, approval), keys::request(tenant, approval)]);
-    }
+    let approval = key.and_then(|id| ApprovalId::parse(id).ok());
+    keys.extend(approval.map(|approval| keys::approval(tenant, approval)));
     Ok(keys)
 }
 
@@ -174,24 +167,12 @@ fn of_entry(tenant: &Tenant, item: &Item) -> Result<BTreeSet<Key>, ItemError> {
 fn of_act(tenant: &Tenant, act: &Item) -> Result<BTreeSet<Key>, ItemError> {
     let details = act.map("details")?;
     let mut keys = BTreeSet::from([keys::notice(tenant, act.parsed("audit_id", AuditId::parse)?)]);
-    if let Some(approval) = details.opt_parsed("approval_id", ApprovalId::parse)? {
-        keys.extend([keys::approval(tenant, approval), keys::request(tenant, approval)]);
-    }
-    if let Some(adjustment) = details.opt_parsed("adjustment_id", AdjustmentId::parse)? {
-        keys.extend(of_adjustment(tenant, adjustment));
-    }
+    let approval = details.opt_parsed("approval_id", ApprovalId::parse)?;
+    keys.extend(approval.map(|approval| keys::approval(tenant, approval)));
     if let Some(topup) = details.opt_parsed("topup_id", TopupId::parse)? {
         let refund = details.opt_parsed("refund_id", RefundId::parse)?;
         keys.extend(refund.map(|refund| keys::topup_refund(tenant, topup, refund)));
-        if let Some(decision) = details.opt_parsed("decision_id", DecisionId::parse)? {
-            keys.insert(keys::topup_decision(tenant, topup, decision));
-            keys.insert(keys::request(tenant, ApprovalId::new(decision.uuid())));
-        }
     }
     keys.extend(details.opt_parsed("file_id", JobId::parse)?.map(|file| keys::file(tenant, file)));
     Ok(keys)
-}
-
-fn of_adjustment(tenant: &Tenant, adjustment: AdjustmentId) -> [Key; 2] {
-    [keys::adjustment(tenant, adjustment), keys::request(tenant, ApprovalId::new(adjustment.uuid()))]
 }

@@ -200,7 +200,7 @@ impl PrepaidFlows {
         let mut flows = Self::none(asset);
         for (operation, lines) in by_operation {
             // One adjustment corrects a holder and another a merchant, so that only the holders' side says what was corrected.
-            let is_of_holders = operation == Operation::AdjustmentApprove.name();
+            let is_of_holders = operation == Operation::Adjustment.name();
             // A merchant that takes cash owes it, so that the value comes from the merchant's balance.
             let load = Operation::CardTopup.name();
             let is_load = operation.rsplit(':').next() == Some(load);

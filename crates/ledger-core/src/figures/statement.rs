@@ -157,7 +157,7 @@ impl PaidOut {
     pub fn read(merchant: MerchantId, item: &Item) -> Result<Option<Self>, ItemError> {
         let item = expand(item)?;
         let entry = JournalEntry::read(&item)?;
-        let moves = [Operation::SettlementPayout, Operation::SettlementReturned, Operation::SettlementReturnApprove];
+        let moves = [Operation::SettlementPayout, Operation::SettlementReturned, Operation::SettlementReturn];
         if moves.iter().all(|known| known.name() != entry.operation) {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists, open
 const CLOSED: &str = "closed";
 
 /// The key of an account's balance of an asset, or `None` for accounts without a balance item.
-pub(super) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
+pub(crate) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
     match account {
         Account::Customer(id) => Some(Partition::customer(tenant, id).balance(asset)),
         Account::Card(id) => Some(keys::card(tenant, id)),

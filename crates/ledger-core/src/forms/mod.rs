@@ -13,7 +13,7 @@ mod sign_in;
 
 pub(crate) use approval::pending_of_another;
 pub(crate) use balance::{
-    EXPIRES_AT, card_active, card_in_date, card_not_ended, check_balance, close, holds, not_frozen, open,
+    EXPIRES_AT, balance_key, card_active, card_in_date, card_not_ended, check_balance, close, holds, not_frozen, open,
 };
 pub use balance::{credit, debit, return_credit, settle, top_up};
 pub(crate) use cash_room::{

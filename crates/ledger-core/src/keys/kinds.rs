@@ -14,7 +14,7 @@ pub struct ItemForm {
 }
 
 /// Every kind of item, by partition.
-pub const ITEM_FORMS: [ItemForm; 96] = [
+pub const ITEM_FORMS: [ItemForm; 93] = [
     // What the tenant is: it stays small.
     form(TENANT, "CONFIG", "configuration"),
     form(TENANT, "TERMS#<version>", "version of the terms"),
@@ -42,7 +42,6 @@ pub const ITEM_FORMS: [ItemForm; 96] = [
     form("audit#<day>#<shard>", "NOTICE#<id>", "notice of a change"),
     form("approvals#<month>", "APPROVAL#<id>", "command that takes two people"),
     form("approvals#<month>", "REQUEST#<id>", "request with a record of its own"),
-    form("adjustment#<id>", "ADJUSTMENT", "adjustment"),
     form("staff#<id>", MARKER, "marker"),
     // The audit trail, figures and reconciliation.
     form("bindings#root", "LANES", "head of all lanes"),
@@ -91,7 +90,6 @@ pub const ITEM_FORMS: [ItemForm; 96] = [
     form(MERCHANT, "SETTLED#<id>#<batch>", "records and periods of a settlement"),
     form(MERCHANT, "RETURNED#<id>", "returned payout"),
     form(MERCHANT, "RESEND#<id>", "request to send a bank file again"),
-    form(MERCHANT, "RETURN#<id>", "request to book a return"),
     form(MERCHANT, "CASH_ROOM", "cash rooms of a merchant"),
     form(MERCHANT, "REFUND_ROOM", "refund room"),
     form(MERCHANT, "CASH_BONUS#<entry>", "bonus on cash"),
@@ -115,7 +113,6 @@ pub const ITEM_FORMS: [ItemForm; 96] = [
     listed(TOPUP, "TOPUP", "top-up", "topups_of#<customer>#0"),
     form(TOPUP, "REFUND#<id>", "refund of a top-up"),
     form(TOPUP, "CLAWBACK#<id>", "clawback of a top-up"),
-    form(TOPUP, "DECISION#<id>", "decision about a top-up"),
     form(TOPUP, TRAIL, "step of a top-up"),
     form("stripe_event#<id>", "event", "event that was applied"),
     form("stripe_event#<id>", "kept", "event that needs review"),

@@ -65,12 +65,6 @@ pub fn payout_file_resend(tenant: &Tenant, merchant: MerchantId, id: PayoutReque
     Partition::merchant(tenant, merchant).item(format!("RESEND#{id}"))
 }
 
-/// A request to book a transfer of a settlement as returned by the bank.
-#[must_use]
-pub fn payout_return(tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId) -> Key {
-    Partition::merchant(tenant, merchant).item(format!("RETURN#{id}"))
-}
-
 /// Money of a paid settlement that was returned; the merchant's next settlement takes it.
 #[must_use]
 pub fn returned(tenant: &Tenant, merchant: MerchantId, id: SettlementId) -> Key {

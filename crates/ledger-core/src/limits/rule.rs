@@ -206,10 +206,18 @@ impl LimitChange {
     /// The new value, as the command has it.
     #[must_use]
     pub fn value(&self) -> String {
-        match &self.to {
-            LimitValue::AtMost(most) => most.text(),
-            LimitValue::Unlimited => "none".to_owned(),
-            LimitValue::Default => "default".to_owned(),
+        self.to.text()
+    }
+}
+
+impl LimitValue {
+    /// As a command has it: an amount, `none` or `default`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::AtMost(most) => most.text(),
+            Self::Unlimited => "none".to_owned(),
+            Self::Default => "default".to_owned(),
         }
     }
 }

@@ -39,6 +39,7 @@ pub use period::{ClosedPeriod, PeriodBatch, close_lane, given_back_period};
 pub use record::{OfRun, Settlement, SettlementState, UndoReason};
 pub use resend::resent;
 pub use resume::plan as plan_resume;
+pub use returned::{ReturnedTransfer, plan_return};
 pub use rooms::{ReturnedRooms, RoomDebts};
 pub use saga::{Compensation, Outcome, Step, Task};
 pub use sending::Sending;

@@ -145,8 +145,7 @@ pub(super) fn given_back(tenant: &Tenant, settlement: &Settlement, id: PeriodId,
     let item = Item::from([
         ("merchant_id".to_owned(), Value::s(settlement.merchant)),
         id.attribute(),
-        // The settlement that gives it back. The period itself has that of the one that takes it.
-        ("settlement_id".to_owned(), Value::s(settlement.id)),
+        ("given_back_settlement_id".to_owned(), Value::s(settlement.id)),
         (attr::CREATED_AT.to_owned(), Value::s(now)),
     ]);
     let key = keys::period_back(tenant, settlement.merchant, &id.sort_key());

@@ -1,36 +1,24 @@
-//! Requests about a settlement that was paid by a bank file. One person requests and another approves that the file
-//! is sent again, or that the transfer is booked as returned. A bank pays a file each time it gets it.
+//! Requests to send the bank file of a settlement again. One person requests and another approves. A bank pays a file each time
+//! it gets it.
 
 use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
-use super::{resend, returned};
-use crate::account::TenantAccount;
+use super::resend;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
-use crate::keys::{self, Key, attr};
+use crate::keys::{self, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Planned, Role, TransactItem};
 
-/// What is requested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayoutRequestKind {
-    /// To send the file again.
-    Resend,
-    /// To book the transfer as returned: the merchant is owed it again.
-    Return,
-}
-
 /// A stored request. Its content never changes; its state changes once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutRequest {
-    /// What is requested.
-    pub kind: PayoutRequestKind,
     /// Its id.
     pub id: PayoutRequestId,
     /// The settlement's merchant.
@@ -45,53 +33,14 @@ pub struct PayoutRequest {
     pub created_at: Timestamp,
 }
 
-impl PayoutRequestKind {
-    /// The attribute that holds the request's id.
-    #[must_use]
-    pub const fn id_attribute(self) -> &'static str {
-        match self {
-            Self::Resend => "resend_id",
-            Self::Return => "return_id",
-        }
-    }
-
-    /// The operation of the request.
-    #[must_use]
-    pub const fn request(self) -> Operation {
-        match self {
-            Self::Resend => Operation::FileResendRequest,
-            Self::Return => Operation::SettlementReturnRequest,
-        }
-    }
-
-    /// The operation of the approval.
-    #[must_use]
-    pub const fn approval(self) -> Operation {
-        match self {
-            Self::Resend => Operation::FileResendApprove,
-            Self::Return => Operation::SettlementReturnApprove,
-        }
-    }
-
-    /// The key of a request's item.
-    #[must_use]
-    pub fn key(self, tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId) -> Key {
-        match self {
-            Self::Resend => keys::payout_file_resend(tenant, merchant, id),
-            Self::Return => keys::payout_return(tenant, merchant, id),
-        }
-    }
-}
-
 impl PayoutRequest {
     /// Reads a stored request.
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
-    pub fn read(kind: PayoutRequestKind, item: &Item) -> Result<Self, ItemError> {
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            kind,
-            id: item.parsed(kind.id_attribute(), PayoutRequestId::parse)?,
+            id: item.parsed("resend_id", PayoutRequestId::parse)?,
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
             settlement: item.parsed("settlement_id", SettlementId::parse)?,
             requested_by: item.parsed("requested_by", StaffId::parse)?,
@@ -103,7 +52,7 @@ impl PayoutRequest {
     fn act<'a>(&self, actor: Actor, operation: Operation) -> Act<'a> {
         Act::new(actor, operation, format!("merchant:{}", self.merchant))
             .with("settlement_id", self.settlement)
-            .with(self.kind.id_attribute(), self.id)
+            .with("resend_id", self.id)
     }
 }
 
@@ -114,7 +63,6 @@ impl PayoutRequest {
 pub fn plan_request(
     tenant: &Tenant,
     settlement: &Settlement,
-    kind: PayoutRequestKind,
     staff: StaffId,
     note: &FreeText,
     cx: &Context,
@@ -123,7 +71,6 @@ pub fn plan_request(
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let request = PayoutRequest {
-        kind,
         id: PayoutRequestId::new(cx.resource_id),
         merchant: settlement.merchant,
         settlement: settlement.id,
@@ -132,7 +79,7 @@ pub fn plan_request(
         created_at: cx.now,
     };
     let mut item = Item::from([
-        (kind.id_attribute().to_owned(), Value::s(request.id)),
+        ("resend_id".to_owned(), Value::s(request.id)),
         ("merchant_id".to_owned(), Value::s(request.merchant)),
         ("settlement_id".to_owned(), Value::s(request.settlement)),
         ("requested_by".to_owned(), Value::s(request.requested_by)),
@@ -140,8 +87,8 @@ pub fn plan_request(
         (attr::CREATED_AT.to_owned(), Value::s(request.created_at)),
     ]);
     item.extend(crate::plan::memo_attribute(Some(note)));
-    let key = kind.key(tenant, request.merchant, request.id);
-    let act = request.act(Actor::Staff(staff), kind.request()).because(Some(note));
+    let key = keys::payout_file_resend(tenant, request.merchant, request.id);
+    let act = request.act(Actor::Staff(staff), Operation::FileResendRequest).because(Some(note));
     let items = vec![TransactItem::put_new(Role::Resend, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: request })
 }
@@ -165,16 +112,10 @@ pub fn plan_approve(
         .set("state", "approved", Value::s("approved"))
         .set("decided_by", "me", Value::s(staff))
         .set("decided_at", "now", Value::s(cx.now));
-    let key = request.kind.key(tenant, request.merchant, request.id);
-    let mut draft = match request.kind {
-        PayoutRequestKind::Resend => {
-            Draft { entry: None, items: vec![resend::approved(tenant, settlement, request.id, cx.now)] }
-        }
-        PayoutRequestKind::Return => returned::return_draft(tenant, settlement, TenantAccount::BankClearing, cx.now)
-            .ok_or(PlanRefusal::Refused(Failure::WrongState))?,
-    };
+    let key = keys::payout_file_resend(tenant, request.merchant, request.id);
+    let mut draft = Draft { entry: None, items: vec![resend::approved(tenant, settlement, request.id, cx.now)] };
     draft.items.insert(0, TransactItem::update(Role::Resend, key, update, forms::pending_of_another(staff)));
-    draft.items.push(request.act(Actor::Staff(staff), request.kind.approval()).record(tenant, cx));
+    draft.items.push(request.act(Actor::Staff(staff), Operation::FileResendApprove).record(tenant, cx));
     let receipt = PayoutRequest { state: "approved".to_owned(), ..request.clone() };
     Ok(Planned { draft, receipt })
 }

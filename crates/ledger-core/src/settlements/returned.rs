@@ -4,15 +4,19 @@
 
 use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
+use super::requests::is_paid_by_file;
 use super::steps::entry;
 use crate::account::{Account, Posting, TenantAccount};
+use crate::audit::Act;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{Actor, Principal, Tenant};
-use crate::keys::{self, attr};
-use crate::money::{Asset, Delta};
+use crate::ids::{Actor, MerchantId, Principal, SettlementId, Tenant};
+use crate::keys::{self, Key, attr};
+use crate::money::{Amount, Asset, Delta};
 use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
 use crate::psp::{Payout, PayoutStatus};
 use crate::time::Timestamp;
 use crate::topups::ContradictionKind;
@@ -131,14 +135,54 @@ pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> P
     }
 }
 
+/// The return of a transfer that two people saw on the bank's statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReturnedTransfer {
+    /// The settlement's merchant.
+    pub merchant: MerchantId,
+    /// The settlement.
+    pub settlement: SettlementId,
+    /// What it paid, in yen.
+    pub amount: Amount,
+}
+
+impl ReturnedTransfer {
+    /// The item that it is planned from: the settlement.
+    #[must_use]
+    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        vec![keys::settlement(tenant, self.merchant, self.settlement)]
+    }
+}
+
+/// Books that the bank returned a transfer; `None` if the settlement is not paid by a bank file any more.
+///
+/// # Errors
+/// [`PlanRefusal`] while its file is being sent again: it is then unknown whether the bank has it.
+pub fn plan_return(
+    (tenant, by): (&Tenant, Actor),
+    settlement: &Settlement,
+    reason: &FreeText,
+    cx: &Context,
+) -> Result<Option<Draft>, PlanRefusal> {
+    if !is_paid_by_file(settlement) {
+        return Ok(None);
+    }
+    if settlement.resend.is_some() {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let Some(mut draft) = return_draft(tenant, settlement, TenantAccount::BankClearing, cx.now) else {
+        return Ok(None);
+    };
+    let act = Act::new(by, Operation::SettlementReturn, Account::Merchant(settlement.merchant))
+        .because(Some(reason))
+        .with("settlement_id", settlement.id);
+    draft.items.push(act.record(tenant, cx));
+    Ok(Some(draft))
+}
+
 /// Takes a returned payout back from `clearing` and owes it to the merchant again. It is in the merchant's balance
 /// again, and in a record that the next settlement takes. `None` if nothing was paid.
-pub(super) fn return_draft(
-    tenant: &Tenant,
-    settlement: &Settlement,
-    clearing: TenantAccount,
-    now: Timestamp,
-) -> Option<Draft> {
+fn return_draft(tenant: &Tenant, settlement: &Settlement, clearing: TenantAccount, now: Timestamp) -> Option<Draft> {
     let (merchant, payable) = (settlement.merchant, settlement.payable.as_ref()?);
     let update =
         Update::new().set("state", "to", Value::s(SettlementState::Returned)).set("returned_at", "ua", Value::s(now));

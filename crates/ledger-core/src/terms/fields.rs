@@ -12,7 +12,6 @@ use crate::limits::{Holder, LimitChange, LimitTerms, LimitValue, Rule};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use crate::rate::RequestRate;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 /// How long an unpaid top-up keeps its headroom, where the first change of a tenant's top-up terms does not say it.
@@ -371,13 +370,6 @@ impl TermsChanges {
         })?;
         let is_ordered = changes.windows(2).all(|pair| matches!(pair, [a, b] if a.field < b.field));
         if changes.is_empty() || !is_ordered { Err(ItemError::invalid(name)) } else { Ok(Self(changes)) }
-    }
-}
-
-impl fmt::Display for TermsFieldChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
-        write!(f, "{} {} -> {}", self.field, text(&self.from), text(&self.to))
     }
 }
 

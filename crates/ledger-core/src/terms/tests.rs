@@ -291,8 +291,8 @@ fn change_that_changes_nothing_is_refused() {
     // Fields that have the value already are left out of the others.
     let some = wanted(&[("points_rate", Some("0.010")), ("hold_hours", Some("24"))]);
     let changes = TermsChanges::plan(&whole(), &some).unwrap();
-    let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    assert_eq!(shown, ["hold_hours 48 -> 24"]);
+    let (from, to) = (Some("48".to_owned()), Some("24".to_owned()));
+    assert_eq!(changes.iter().collect::<Vec<_>>(), [&TermsFieldChange { field: TermsField::HoldHours, from, to }]);
 }
 
 #[test]

@@ -5,25 +5,18 @@
 
 use super::decision_effect::{self, Effect};
 use super::route::View;
-use super::seen;
-use crate::account::{Account, Posting};
+use super::seen as has_state;
+use crate::account::Account;
 use crate::audit::Act;
-use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
-use crate::failure::Failure;
-use crate::forms;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::{Flight, Phase, StoredAnswer};
-use crate::ids::{Actor, DecisionId, RefundId, StaffId, TopupId};
-use crate::keys::{self, attr};
+use crate::ids::{Actor, RefundId, TopupId};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::psp::{Fact, PaymentIntent, PspRefund};
-use crate::time::Timestamp;
-use crate::transaction::{Draft, Planned, Role, TransactItem};
+use crate::psp::{Fact, PaymentIntent, PspId, PspRefund};
+use crate::transaction::Draft;
 use crate::words::words;
-
-/// The state of a decision that is not approved yet.
-const PENDING: &str = "pending";
 
 words! {
     /// The kinds of decisions.
@@ -38,26 +31,19 @@ words! {
     }
 }
 
-/// A requested decision, `DECISION#<id>` in the top-up's partition. Its content never changes; its state changes
-/// once.
+/// A decision, as it is requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopupDecision {
-    /// Its id.
-    pub id: DecisionId,
     /// The top-up.
     pub topup: TopupId,
     /// The refund that it is about; `None` if it is about the top-up itself.
     pub refund: Option<RefundId>,
-    /// The requested decision.
+    /// The account that the top-up is for.
+    pub wallet: Account,
+    /// What is decided.
     pub way: DecisionKind,
     /// The provider's object at the request: its id, state, amount and currency. `None` for a write-off.
     pub object: Option<String>,
-    /// The staff member who requested it.
-    pub requested_by: StaffId,
-    /// `pending`, `approved` or `rejected`.
-    pub state: String,
-    /// When it was requested.
-    pub created_at: Timestamp,
 }
 
 /// The data that a decision is made from.
@@ -71,28 +57,65 @@ pub struct Basis<'a> {
     pub flight: Option<&'a Flight>,
 }
 
+/// What a decision is carried out from.
+#[derive(Clone, Copy, Debug)]
+pub struct DecisionSeen<'a> {
+    /// The records and the object, as they are at present.
+    pub basis: Basis<'a>,
+    /// What becomes the stored response of the operation's key, if it has none yet.
+    pub answer: &'a StoredAnswer,
+}
+
 impl TopupDecision {
+    /// The decision about what is seen at present.
+    #[must_use]
+    pub fn of(basis: &Basis<'_>, way: DecisionKind) -> Self {
+        let topup = basis.view.topup;
+        Self {
+            topup: topup.id,
+            refund: basis.view.refund.map(|refund| refund.id),
+            wallet: topup.wallet(),
+            way,
+            object: basis.object(way),
+        }
+    }
+
+    /// The id of the provider's object.
+    #[must_use]
+    pub fn object_id(&self) -> Option<PspId> {
+        self.object.as_deref().and_then(|object| object.split(' ').next()).and_then(PspId::parse)
+    }
+
+    /// The attributes of a stored decision.
+    pub(crate) fn item(&self) -> Item {
+        let mut item = Item::from([
+            ("topup_id".to_owned(), Value::s(self.topup)),
+            ("account".to_owned(), Value::s(self.wallet)),
+            ("way".to_owned(), Value::s(self.way.name())),
+        ]);
+        item.extend(self.refund.map(|refund| ("refund_id".to_owned(), Value::s(refund))));
+        item.extend(self.object.as_ref().map(|object| ("object".to_owned(), Value::s(object))));
+        item
+    }
+
     /// Reads a stored decision.
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
-    pub fn read(item: &Item) -> Result<Self, ItemError> {
+    pub(crate) fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            id: item.parsed("decision_id", DecisionId::parse)?,
             topup: item.parsed("topup_id", TopupId::parse)?,
             refund: item.opt_parsed("refund_id", RefundId::parse)?,
+            wallet: item.parsed("account", Account::parse)?,
             way: item.named("way", DecisionKind::parse)?,
             object: item.opt_string("object")?,
-            requested_by: item.parsed("requested_by", StaffId::parse)?,
-            state: item.string("state")?,
-            created_at: item.timestamp(attr::CREATED_AT)?,
         })
     }
 
-    fn act<'a>(&self, staff: StaffId, operation: Operation, wallet: Account) -> Act<'a> {
-        let act = Act::new(Actor::Staff(staff), operation, wallet)
+    fn act<'a>(&self, by: Actor, reason: &'a FreeText) -> Act<'a> {
+        let act = Act::new(by, Operation::TopupDecision, self.wallet)
+            .because(Some(reason))
             .with("topup_id", self.topup)
-            .with("decision_id", self.id)
             .with("way", self.way.name());
         let act = match self.refund {
             Some(refund) => act.with("refund_id", refund),
@@ -105,81 +128,31 @@ impl TopupDecision {
     }
 }
 
-/// Stores a request for a decision. Nothing happens until another person approves it. The postings are what it would post
-/// at present.
+/// Carries a decision out; `None` if the provider's object is another than at the request.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the decision could not be carried out at present.
-pub fn plan_request(
-    basis: &Basis<'_>,
-    way: DecisionKind,
-    (staff, note): (StaffId, &FreeText),
-    cx: &Context,
-) -> Result<(Planned<TopupDecision>, Vec<Posting>), PlanRefusal> {
-    let (tenant, topup) = (basis.view.tenant, basis.view.topup);
-    let possible = decision_effect::of(basis, way, cx)?;
-    let decision = TopupDecision {
-        id: DecisionId::new(cx.resource_id),
-        topup: topup.id,
-        refund: basis.view.refund.map(|refund| refund.id),
-        way,
-        object: basis.object(way),
-        requested_by: staff,
-        state: PENDING.to_owned(),
-        created_at: cx.now,
-    };
-    let mut item = Item::from([
-        ("decision_id".to_owned(), Value::s(decision.id)),
-        ("topup_id".to_owned(), Value::s(decision.topup)),
-        ("way".to_owned(), Value::s(way.name())),
-        ("requested_by".to_owned(), Value::s(staff)),
-        ("state".to_owned(), Value::s(&decision.state)),
-        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
-    ]);
-    item.extend(decision.refund.map(|refund| ("refund_id".to_owned(), Value::s(refund))));
-    item.extend(decision.object.as_ref().map(|object| ("object".to_owned(), Value::s(object))));
-    item.extend(crate::plan::memo_attribute(Some(note)));
-    let act = decision.act(staff, Operation::TopupDecisionRequest, topup.wallet()).because(Some(note));
-    let key = keys::topup_decision(tenant, topup.id, decision.id);
-    let items = vec![TransactItem::put_new(Role::Decision, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
-    let postings = possible.entry.map(|entry| entry.postings).unwrap_or_default();
-    Ok((Planned { draft: Draft { entry: None, items }, receipt: decision }, postings))
-}
-
-/// Carries a decision out. Another person approves it, and the provider's object must be unchanged. `answer` becomes
-/// the stored response of the operation's key, if it has none yet.
-///
-/// # Errors
-/// [`PlanRefusal`] if the object or our records have changed, so that it cannot be carried out.
-pub fn plan_approve(
-    basis: &Basis<'_>,
+/// [`PlanRefusal`] if it cannot be carried out at present.
+pub fn plan(
     decision: &TopupDecision,
-    answer: impl Into<StoredAnswer>,
-    staff: StaffId,
+    seen: &DecisionSeen<'_>,
+    (by, reason): (Actor, &FreeText),
     cx: &Context,
-) -> Result<Planned<TopupDecision>, PlanRefusal> {
-    let (tenant, topup) = (basis.view.tenant, basis.view.topup);
-    if decision.state != PENDING || basis.object(decision.way) != decision.object {
-        return Err(PlanRefusal::Refused(Failure::WrongState));
+) -> Result<Option<Draft>, PlanRefusal> {
+    let basis = &seen.basis;
+    if TopupDecision::of(basis, decision.way) != *decision {
+        return Ok(None);
     }
     let Effect { entry, mut items } = decision_effect::of(basis, decision.way, cx)?;
-    let update = Update::new()
-        .set("state", "approved", Value::s("approved"))
-        .set("decided_by", "me", Value::s(staff))
-        .set("decided_at", "now", Value::s(cx.now));
-    let key = keys::topup_decision(tenant, topup.id, decision.id);
-    items.insert(0, TransactItem::update(Role::Decision, key, update, forms::pending_of_another(staff)));
     if let (Some(flight), DecisionKind::Book | DecisionKind::GiveUp) = (basis.flight, decision.way) {
         let parked = vec![
-            seen("state", "parked", Value::s(Phase::Parked.name())),
-            seen("fence", "fence", Value::int(flight.fence.into())),
+            has_state("state", "parked", Value::s(Phase::Parked.name())),
+            has_state("fence", "fence", Value::int(flight.fence.into())),
         ];
         let refused = decision.way == DecisionKind::GiveUp;
-        items.push(flight.land_from_outside(answer, refused, cx.now).guarded_by(parked));
+        items.push(flight.land_from_outside(seen.answer.clone(), refused, cx.now).guarded_by(parked));
     }
-    items.push(decision.act(staff, Operation::TopupDecisionApprove, topup.wallet()).record(tenant, cx));
-    let receipt = TopupDecision { state: "approved".to_owned(), ..decision.clone() };
-    Ok(Planned { draft: Draft { entry, items }, receipt })
+    items.push(decision.act(by, reason).record(basis.view.tenant, cx));
+    Ok(Some(Draft { entry, items }))
 }
 
 impl Basis<'_> {

@@ -17,7 +17,7 @@ pub mod refused;
 pub mod route;
 
 pub use clawback::{Clawback, ClawbackState};
-pub use decision::{Basis, DecisionKind, TopupDecision};
+pub use decision::{Basis, DecisionKind, DecisionSeen, TopupDecision};
 pub use decision_effect::{DECIDED, EntryDecision};
 pub use record::{TopupRecord, TopupState};
 pub use refund_record::{RefundState, TopupRefund};

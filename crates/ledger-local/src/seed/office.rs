@@ -178,10 +178,9 @@ fn done(path: &str, answer: Result<Value, Value>) -> Result<Option<Value>, SeedE
     }
 }
 
-/// The path that approves a stored command or an adjustment; `None` if the command was executed.
+/// The path that approves a stored command; `None` if the command was executed.
 fn approval(answer: &Value) -> Option<String> {
-    let of = |kind: &str, name: &str| text(answer, name).map(|id| format!("/v1/admin/{kind}/{id}/approve"));
-    of("approvals", "approval_id").or_else(|| of("adjustments", "adjustment_id"))
+    text(answer, "approval_id").map(|id| format!("/v1/admin/approvals/{id}/approve"))
 }
 
 fn text<'a>(answer: &'a Value, name: &str) -> Option<&'a str> {

@@ -194,9 +194,7 @@ impl Town {
             "customer_id": self.kept(0)?, "direction": "credit", "amount": "500", "reason_code": "goodwill",
             "note": "apology for a delay",
         });
-        let id = text(&self.operate("/v1/admin/adjustments", &body).await?, "adjustment_id")?;
-        let approver = self.owners[1].1.clone();
-        self.api.post(&approver, &format!("/v1/admin/adjustments/{id}/approve"), &json!({})).await.map(drop)
+        self.operate("/v1/admin/adjustments", &body).await.map(drop)
     }
 
     async fn replace_card(&mut self) -> Result<(), YearError> {
@@ -278,9 +276,9 @@ impl Town {
     /// A bank returns the newest payout of the second merchant, and gets the file of the third merchant's once more.
     async fn return_payout(&mut self) -> Result<(), YearError> {
         let returned = self.newest_paid(1).await?;
-        self.decide_twice(&format!("{returned}/returns"), "return_id").await?;
+        self.operate(&format!("{returned}/returns"), &json!({"note": "the account was closed"})).await?;
         let resent = self.newest_paid(2).await?;
-        self.decide_twice(&format!("{resent}/resends"), "resend_id").await
+        self.resend(&format!("{resent}/resends")).await
     }
 
     /// The path of a merchant's newest settlement that was paid.
@@ -295,11 +293,11 @@ impl Town {
         Ok(format!("{path}/{id}"))
     }
 
-    /// Requests something of a settlement as the first owner, and approves it as the second.
-    async fn decide_twice(&mut self, path: &str, id: &'static str) -> Result<(), YearError> {
-        let requested = self.operate(path, &json!({"note": "the account was closed"})).await?;
+    /// Requests as the first owner that a bank file is sent again, and approves it as the second.
+    async fn resend(&mut self, path: &str) -> Result<(), YearError> {
+        let requested = self.operate(path, &json!({"note": "the bank lost it"})).await?;
         let approver = self.owners[1].1.clone();
-        let path = format!("{path}/{}/approve", text(&requested, id)?);
+        let path = format!("{path}/{}/approve", text(&requested, "resend_id")?);
         self.api.post(&approver, &path, &json!({})).await.map(drop)
     }
 

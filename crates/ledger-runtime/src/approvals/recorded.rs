@@ -5,11 +5,8 @@ use super::{Inboxed, member};
 use crate::app::App;
 use crate::execute::PlanError;
 use crate::identity::Member;
-use ledger_core::adjustments::decide::{self, Decision};
-use ledger_core::adjustments::record::Adjustment;
 use ledger_core::approvals::{
-    RecordedRequest, RequestDecision, RequestRecord, RequestSummary, check_approval, guard_approval, guard_rejection,
-    plan_listed,
+    RecordedRequest, RequestDecision, RequestRecord, RequestSummary, check_approval, guard_approval, plan_listed,
 };
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::{Employer, StaffId};
@@ -59,23 +56,6 @@ impl App {
         Ok(guard_approval(&decision, (&requester, &keys), planned, cx)?)
     }
 
-    /// The same of a planned rejection.
-    ///
-    /// # Errors
-    /// As [`App::guarded_approval`].
-    pub async fn guarded_rejection<R>(
-        &self,
-        (claim, who): (&Claim, &Member),
-        request: &RecordedRequest,
-        planned: Planned<R>,
-        cx: &Context,
-    ) -> Result<Planned<R>, PlanError> {
-        let tenant = who.tenant();
-        let own = self.ledger().read_for(claim, &[staff_key(who, who.id())]).await?;
-        let decider = member(own.first().and_then(Option::as_ref), Permission::ApprovalsDecide)?;
-        Ok(guard_rejection(&RequestDecision { tenant, request, decider: &decider }, planned, cx)?)
-    }
-
     /// Plans the approval of a request at the inbox. Its entry has the key `approval:<id>`.
     pub(super) async fn approve_request(
         &self,
@@ -94,21 +74,11 @@ impl App {
             items.into_iter().collect::<Option<Vec<_>>>().ok_or(PlanError::Missing)
         };
         let draft: Draft = match record {
-            RequestRecord::Adjustment(_) => {
-                let items = read(&[record.key(tenant)]).await?;
-                let adjustment = Adjustment::read(items.first().ok_or(PlanError::Missing)?)?;
-                let terms = self.terms_at(tenant, cx.now).await?;
-                decide::plan(tenant, decider.id, Decision::Approve, &adjustment, &terms, cx)?.draft
-            }
-            RequestRecord::Payout(kind, merchant, settlement, _) => {
+            RequestRecord::Resend(merchant, settlement, _) => {
                 let items = read(&[record.key(tenant), keys::settlement(tenant, merchant, settlement)]).await?;
                 let [stored, settlement] = items.as_slice() else { return Err(PlanError::Missing) };
-                let (stored, settlement) = (PayoutRequest::read(kind, stored)?, Settlement::read(settlement)?);
+                let (stored, settlement) = (PayoutRequest::read(stored)?, Settlement::read(settlement)?);
                 requests::plan_approve(tenant, &stored, &settlement, decider.id, cx)?.draft
-            }
-            RequestRecord::Decision(topup, id) => {
-                let executor = self.psp_executor().await?;
-                executor.approve_decision(claim, (topup, id), decider.id, cx).await?.0.draft
             }
         };
         let entry = draft.entry.as_ref().map(|entry| entry.id);

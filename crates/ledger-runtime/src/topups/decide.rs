@@ -8,16 +8,12 @@ use crate::execute::PlanError;
 use crate::problem::Problem;
 use crate::psp::{LookupResult, PspLookup, PspObject};
 use crate::views;
-use ledger_core::approvals::{RecordedRequest, RequestSummary};
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Claim, StoredAnswer};
-use ledger_core::ids::{DecisionId, RefundId, StaffId, Tenant, TopupId};
-use ledger_core::keys;
-use ledger_core::personal::FreeText;
+use ledger_core::idempotency::StoredAnswer;
+use ledger_core::ids::{RefundId, Tenant, TopupId};
 use ledger_core::plan::Context;
 use ledger_core::psp::{Fact, PspId};
-use ledger_core::topups::{Basis, DecisionKind, TopupDecision, decision};
-use ledger_core::transaction::Planned;
+use ledger_core::topups::{Basis, DecisionKind, DecisionSeen, TopupDecision, View};
 
 /// A request for a decision.
 #[derive(Clone, Debug)]
@@ -32,70 +28,75 @@ pub struct DecisionRequest {
     pub object: Option<PspId>,
 }
 
-impl PspExecutor {
-    /// Plans the request of a decision, and what the inbox shows of it.
-    ///
-    /// # Errors
-    /// [`PlanError`], with the marker if the key has been used.
-    pub async fn request_decision(
-        &self,
-        claim: &Claim,
-        request: &DecisionRequest,
-        (staff, note): (StaffId, &FreeText),
-        cx: &Context,
-    ) -> Result<(Planned<TopupDecision>, RequestSummary), PlanError> {
-        self.ledger.read_for(claim, &[]).await?;
-        let records = self.contradicted(&claim.tenant, (request.topup, request.refund)).await?;
-        let object = self.object(&claim.tenant, &records, request.way, request.object.as_ref(), cx).await?;
-        let fact = object.and_then(PspObject::fact);
-        let view = records.view(&claim.tenant);
-        let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
-        let (planned, postings) = decision::plan_request(&basis, request.way, (staff, note), cx)?;
-        let wallet = records.topup.wallet();
-        let summary = RequestSummary::of_decision(&planned.receipt, wallet, &postings, Some(note));
-        Ok((planned, summary))
+/// The records and the object that a decision is about, as they are at present.
+pub(crate) struct DecisionRead {
+    records: Records,
+    fact: Option<Fact>,
+    /// What becomes the stored response of the operation's key.
+    answer: StoredAnswer,
+}
+
+impl DecisionRead {
+    /// Our records.
+    pub(crate) fn view<'a>(&'a self, tenant: &'a Tenant) -> View<'a> {
+        self.records.view(tenant)
     }
 
-    /// Plans the approval of a decision, and returns the request as it was read.
+    /// What the decision is carried out from. `view` is that of [`DecisionRead::view`].
+    pub(crate) fn seen<'a>(&'a self, view: &'a View<'a>) -> DecisionSeen<'a> {
+        let basis = Basis { view, fact: self.fact.as_ref(), flight: self.records.flight.as_ref() };
+        DecisionSeen { basis, answer: &self.answer }
+    }
+}
+
+impl PspExecutor {
+    /// Reads what a decision that is requested is about.
     ///
     /// # Errors
-    /// [`PlanError`], with the marker if the key has been used.
-    pub async fn approve_decision(
+    /// [`PlanError`] if there is no such top-up, or the object's state is not known.
+    pub(crate) async fn decision_requested(
         &self,
-        claim: &Claim,
-        (topup, id): (TopupId, DecisionId),
-        staff: StaffId,
+        tenant: &Tenant,
+        request: &DecisionRequest,
         cx: &Context,
-    ) -> Result<(Planned<TopupDecision>, RecordedRequest), PlanError> {
-        let key = keys::topup_decision(&claim.tenant, topup, id);
-        let found = self.ledger.read_for(claim, std::slice::from_ref(&key)).await?.into_iter().flatten().next();
-        let found = found.ok_or(PlanError::Missing)?;
-        let decision = TopupDecision::read(&found)?;
-        let records = self.contradicted(&claim.tenant, (topup, decision.refund)).await?;
-        let summary = RequestSummary::of_decision(&decision, records.topup.wallet(), &[], None);
-        let read = RecordedRequest::read(summary, &found)?;
-        let object = decision.object.as_deref().and_then(|object| object.split(' ').next()).and_then(PspId::parse);
-        let object = self.object(&claim.tenant, &records, decision.way, object.as_ref(), cx).await?;
-        let answer = object.as_ref().filter(|_| decision.way == DecisionKind::Book);
+    ) -> Result<DecisionRead, PlanError> {
+        let of = (request.topup, request.refund);
+        self.read_decision(tenant, of, request.way, request.object.as_ref(), cx).await
+    }
+
+    /// Reads what a decision that is approved is about.
+    ///
+    /// # Errors
+    /// As [`PspExecutor::decision_requested`].
+    pub(crate) async fn decision_read(
+        &self,
+        tenant: &Tenant,
+        decision: &TopupDecision,
+        cx: &Context,
+    ) -> Result<DecisionRead, PlanError> {
+        let (of, object) = ((decision.topup, decision.refund), decision.object_id());
+        self.read_decision(tenant, of, decision.way, object.as_ref(), cx).await
+    }
+
+    async fn read_decision(
+        &self,
+        tenant: &Tenant,
+        of: (TopupId, Option<RefundId>),
+        way: DecisionKind,
+        object: Option<&PspId>,
+        cx: &Context,
+    ) -> Result<DecisionRead, PlanError> {
+        let records = self.contradicted(tenant, of).await?;
+        let object = self.object(tenant, &records, way, object, cx).await?;
+        let answer = object.as_ref().filter(|_| way == DecisionKind::Book);
         let answer = answer.and_then(|object| views::topup_answer(&records.topup, records.refund.as_ref(), object));
         let answer = answer.unwrap_or_else(|| Problem::psp_refused(GIVEN_UP).answer().into());
-        let stored = match &records.flight {
+        let answer = match &records.flight {
             Some(flight) => self.ledger.stored(flight, &answer).await?,
             // Nothing is stored then.
             None => StoredAnswer::from(&Problem::psp_refused(GIVEN_UP).answer()),
         };
-        let fact = object.and_then(PspObject::fact);
-        let view = records.view(&claim.tenant);
-        let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
-        match decision::plan_approve(&basis, &decision, stored, staff, cx) {
-            Ok(planned) => Ok((planned, read)),
-            Err(refusal) => {
-                // Another approval between the two reads has made the object agree with the record.
-                let found = self.ledger.read_for(claim, &[key]).await?.into_iter().flatten().next();
-                let is_same = TopupDecision::read(&found.ok_or(PlanError::Missing)?)? == decision;
-                Err(if is_same { refusal.into() } else { Failure::WrongState.into() })
-            }
-        }
+        Ok(DecisionRead { records, fact: object.and_then(PspObject::fact), answer })
     }
 
     async fn contradicted(

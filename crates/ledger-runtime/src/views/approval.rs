@@ -1,7 +1,8 @@
 //! Commands that another person must approve, as the operator API shows them.
 
 use super::words;
-use ledger_core::approvals::{Approval, ApprovalState, Command, Effect, RecordedRequest};
+use ledger_core::account::Posting;
+use ledger_core::approvals::{Approval, ApprovalState, Command, Effect, RecordedRequest, ValueChange};
 use ledger_core::money::Amount;
 use ledger_core::time::Timestamp;
 use serde::Serialize;
@@ -17,7 +18,7 @@ pub struct ApprovalView {
     #[schema(value_type = words::ApprovalStateWord)]
     pub status: &'static str,
     /// The command: the name of its operation, for example `grant`. For a request that has a record of its own, the
-    /// operation that requested it, for example `adjustment_request`.
+    /// operation that requested it: `file_resend_request`.
     pub command: &'static str,
     /// The account that it is about: `customer:<id>`, `card:<id>` or `merchant:<id>`; absent if there are many or none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +32,11 @@ pub struct ApprovalView {
     /// The number of customers; absent unless there may be many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customers: Option<usize>,
-    /// What else the command says, by name. A bank account is masked, and an e-mail address is for those who may decide.
+    /// What the command would post, as at its request; empty if it posts nothing by itself.
+    pub postings: Vec<PostingView>,
+    /// The values that the command would change beside postings, as at its request.
+    pub changes: Vec<ValueChangeView>,
+    /// What else the command says, by name. An e-mail address is for those who may decide.
     pub details: BTreeMap<String, String>,
     /// The staff member who requested it.
     pub requested_by: String,
@@ -54,6 +59,33 @@ pub struct ApprovalView {
     /// The settlement that it opened; absent unless it was approved and closes a period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settlement_id: Option<String>,
+}
+
+/// A posting of the command's journal entry.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct PostingView {
+    /// The account: `customer:<id>`, `card:<id>`, `merchant:<id>` or an account of the tenant.
+    pub account: String,
+    /// The asset.
+    pub asset: String,
+    /// The signed change.
+    pub delta: String,
+    /// `available`, or `held`: reserved for a hold or an outflow.
+    #[schema(value_type = words::PostingBucket)]
+    pub bucket: &'static str,
+}
+
+/// The change of one value.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ValueChangeView {
+    /// The name of the value, for example `roles`, `ceiling` or a term of the tenant.
+    pub name: String,
+    /// The value that was seen; absent if there was none. A bank account is masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The value after the command; absent if it is cleared. A bank account is masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
 }
 
 /// A command that another person must approve, or that was decided on, with its reason.
@@ -106,6 +138,8 @@ impl ApprovalView {
             asset: asset.map(|asset| asset.to_string()),
             amount: amount.map(|amount| amount.text()),
             customers: count,
+            postings: approval.projected.postings.iter().map(PostingView::from).collect(),
+            changes: approval.projected.changes.iter().map(ValueChangeView::from).collect(),
             details: approval.command.details().into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
             requested_by: approval.requested_by.to_string(),
             created_at: approval.created_at.to_string(),
@@ -132,6 +166,8 @@ impl ApprovalView {
             asset: summary.amount.as_ref().map(|amount| amount.asset().to_string()),
             amount: summary.amount.as_ref().map(Amount::text),
             customers: None,
+            postings: Vec::new(),
+            changes: Vec::new(),
             details: summary.details.clone(),
             requested_by: summary.requested_by.to_string(),
             created_at: summary.created_at.to_string(),
@@ -171,6 +207,24 @@ impl ApprovalDetail {
     #[must_use]
     pub fn without_addresses(self) -> Self {
         Self { approval: self.approval.without_addresses(), ..self }
+    }
+}
+
+impl From<&Posting> for PostingView {
+    fn from(posting: &Posting) -> Self {
+        Self {
+            account: posting.account.to_string(),
+            asset: posting.delta.asset().to_string(),
+            delta: posting.delta.text(),
+            bucket: posting.bucket.name(),
+        }
+    }
+}
+
+impl From<&ValueChange> for ValueChangeView {
+    fn from(change: &ValueChange) -> Self {
+        let ValueChange { name, from, to } = change.clone();
+        Self { name, from, to }
     }
 }
 

@@ -91,12 +91,10 @@ words! {
     Direction: "credit" | "debit";
     /// Why a balance is adjusted.
     AdjustmentReason: "correction" | "goodwill" | "fraud" | "reconciliation" | "opening";
-    /// The state of an adjustment.
-    AdjustmentStatus: "pending" | "approved" | "rejected" | "withdrawn";
     /// Whether a request that needs a second person's approval has it.
     ApprovalStatus: "pending" | "approved";
-    /// The state of a request for a decision about a top-up.
-    DecisionStatus: "pending" | "approved" | "rejected" | "withdrawn";
+    /// The part of an account that a posting changes.
+    PostingBucket: "available" | "held";
     /// The state of a command that another person must approve.
     ApprovalStateWord: "pending" | "approved" | "rejected" | "withdrawn" | "expired" | "stale";
     /// The state of a command that awaits approval.

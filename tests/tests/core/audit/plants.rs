@@ -30,7 +30,7 @@ const REFUNDED: Which = ("REFUND#", "state", "succeeded");
 const REFUNDING: Which = ("REFUND#", "state", "pending");
 const CLAWBACK: Which = ("CLAWBACK#", "state", "taken");
 const CLAIMED: Which = ("card_op_idem#topup#", "state", "IN_FLIGHT");
-const ANSWERED: Which = ("card_op_idem#adjustment_approve#", "state", "COMPLETED");
+const ANSWERED: Which = ("card_op_idem#adjustment#", "state", "COMPLETED");
 
 pub(super) fn plants(good: &Books) -> Vec<Plant> {
     let plant = |rule, which, change: &dyn Fn(&mut Item)| {

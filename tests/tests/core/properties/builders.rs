@@ -3,18 +3,17 @@
 
 use crate::properties::world::*;
 use ledger_core::account::{self, Account, Posting};
-use ledger_core::adjustments::decide::Decision;
-use ledger_core::adjustments::record::{Adjustment, ReasonCode};
+use ledger_core::adjustments::{Adjust, Adjustment, ReasonCode};
 use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::customers::profile::{ProfileChange, ProfilePatch, Status, WalletView};
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::Marker;
-use ledger_core::ids::{Actor, AdjustmentId, JobId, Principal, TransactionId};
+use ledger_core::ids::{Actor, JobId, Principal, TransactionId};
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
-use ledger_core::money::{Asset, Delta};
+use ledger_core::money::Asset;
 use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
 use ledger_core::payments::code::PaymentCode;
@@ -151,9 +150,11 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     }
     for (account, delta) in [(Account::Customer(a), yen(amount).debit()), (Account::Card(card()), yen(amount).credit())]
     {
-        let adjustment = adjustment(account, delta);
-        let plan = adjustments::decide::plan(&tenant(), staff(1), Decision::Approve, &adjustment, terms, &cx_);
-        all.push(assemble(&plan.unwrap().draft, &by_staff(Operation::AdjustmentApprove)));
+        let adjustment = Adjustment { account, delta, reason: ReasonCode::Fraud, finding: None };
+        let (tenant, reason) = (&tenant(), &text("why"));
+        let adjust = Adjust { tenant, requested_by: staff(1), adjustment: &adjustment, reason };
+        let draft = adjustments::plan(&adjust, terms, &cx_).unwrap();
+        all.push(assemble(&draft, &by_staff(Operation::Adjustment)));
     }
     all
 }
@@ -198,19 +199,6 @@ fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Ve
     all
 }
 
-fn adjustment(account: Account, delta: Delta) -> Adjustment {
-    Adjustment {
-        id: AdjustmentId::new(Uuid::from_u128(5)),
-        account,
-        delta,
-        reason: ReasonCode::Correction,
-        requested_by: staff(2),
-        state: "pending".to_owned(),
-        created_at: now(),
-        finding: None,
-    }
-}
-
 /// Every operation that moves no value.
 fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction> {
     let (a, cx_) = (customer(0xa), cx(1));
@@ -236,28 +224,15 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
         email: None,
         phone: None,
     };
-    let request = adjustments::request::AdjustmentRequest {
-        tenant: tenant(),
-        staff: staff(1),
-        account: Account::Customer(a),
-        delta: yen(amount).debit(),
-        reason: ReasonCode::Fraud,
-        note: text("why"),
-        finding: None,
-    };
-    let pending = adjustment(Account::Customer(a), yen(amount).debit());
     let previous = Contact { email: Some(Masked::new("old@example.jp".to_owned())), phone: None };
     let fields = ProfileChange { patch: &patch, previous: Some(&previous), keys: &keys };
     let (t, m) = (tenant(), merchant().id);
     let issue = cards::record::CardIssue { tenant: &t, card: None, owner: Some(a), expires_at: None, actor };
-    let reject = adjustments::decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
     let frozen = Some((Status::Frozen, &wallet));
     let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
     vec![
         assembled(grants::bulk::plan(&bulk, terms, &cx_).unwrap(), Operation::BulkGrant),
         assembled(customers::open::plan(&open, terms, &keys, &cx_).unwrap().draft, Operation::CustomerOpen),
-        assembled(adjustments::request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
-        assembled(reject, Operation::AdjustmentReject),
         assembled(customers::profile::plan_own(&t, a, fields, &cx_).unwrap().draft, Operation::ProfilePatch),
         assembled(
             customers::profile::plan_by_operator(&t, a, fields, frozen, actor, None, &cx_).unwrap().draft,

@@ -1,7 +1,6 @@
 //! An attribute of a wrong type is never read as absent: every golden record, with each attribute replaced by a value
 //! of every other type, through every reader of the record.
 
-use ledger_core::adjustments::record::Adjustment;
 use ledger_core::cards::record::CardRecord;
 use ledger_core::dynamo::{Attributes, Item, ItemError, ItemFault, Value};
 use ledger_core::figures::{ActiveAccounts, BatchSegments, ClosedDay, DayTotals, Fold};
@@ -16,7 +15,7 @@ use ledger_core::payments::PaymentRecord;
 use ledger_core::reconcile::run::{FoundBreak, Run};
 use ledger_core::reconcile::{AccountFact, BreakKind, GroupFact, Limits, Observation, of_item};
 use ledger_core::sealing::Sealable;
-use ledger_core::settlements::requests::{PayoutRequest, PayoutRequestKind};
+use ledger_core::settlements::requests::PayoutRequest;
 use ledger_core::settlements::{ClosedPeriod, Settleable, Settlement, Settling, read_batch};
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::terms::{MerchantTerms, TermsSchedule};
@@ -48,9 +47,7 @@ macro_rules! of_tenant {
 }
 
 const READERS: &[(&str, Reader)] = &[
-    ("adjustment", |item| shown(Adjustment::read(item))),
-    ("resend request", |item| shown(PayoutRequest::read(PayoutRequestKind::Resend, item))),
-    ("return request", |item| shown(PayoutRequest::read(PayoutRequestKind::Return, item))),
+    ("resend request", |item| shown(PayoutRequest::read(item))),
     ("break", |item| shown(FoundBreak::read(item))),
     ("card", |item| shown(CardRecord::read(item))),
     ("clawback", |item| shown(Clawback::read(item))),

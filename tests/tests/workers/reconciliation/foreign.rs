@@ -161,7 +161,7 @@ async fn record_in_an_unknown_state_is_unreadable() {
         Plant::unreadable("marker", row(&books, "customer", "card_op_idem#pay", any), "state", "LOST"),
         Plant::unreadable("balance", row(&books, "customer", "BALANCE#ECOPAY", any), "corrected_at", "today"),
         Plant::unreadable("marker's operation", row(&books, "customer", "card_op_idem#pay", any), "operation", "gift"),
-        Plant::unreadable("adjustment", row(&books, "adjustment", "ADJUSTMENT", any), "state", "posted"),
+        Plant::unreadable("approval", row(&books, "approvals", "APPROVAL#", any), "state", "posted"),
         Plant::unreadable("card", row(&books, "card", "card", any), "state", "melted"),
     ];
     assert_found(&stage.world, &books, plants).await;
@@ -222,7 +222,7 @@ async fn fact_without_its_record_is_a_break() {
     let transaction = |row: &Item| subject(row, "transaction");
     let reference = row(&books, "customer", "TXNREF#", any);
     let marker = row(&books, "customer", "card_op_idem#pay", has_entry);
-    let adjustment = row(&books, "adjustment", "ADJUSTMENT", |row| opt_text(row, "transaction_id").is_some());
+    let approval = row(&books, "approvals", "APPROVAL#", |row| opt_text(row, "transaction_id").is_some());
     let event = row(&books, "stripe_event", "event", has_entry);
     let elsewhere = format!("customer:{}", new_id());
     let with_refund = row(&books, "topup", "REFUND#", any);
@@ -237,8 +237,11 @@ async fn fact_without_its_record_is_a_break() {
             "entry_home",
             &elsewhere,
         )),
-        Plant::new("adjustment", "entry_differs", transaction(adjustment))
-            .write(changed(adjustment, "account", &elsewhere)),
+        Plant::new("approval of no entry", "entry_missing", format!("transaction:{ABSENT}")).write(changed(
+            approval,
+            "transaction_id",
+            ABSENT,
+        )),
         Plant::new("event", "entry_differs", format!("transaction:{}", text(event, "entry_id"))).write(changed(
             event,
             "entry_home",

@@ -4,9 +4,10 @@ use ledger_core::dynamo::{self, Item};
 use ledger_core::ids::TransactionId;
 use ledger_core::time::Timestamp;
 use ledger_tests::audit::{self, Books, n, s, text};
-use ledger_tests::http::World;
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::new_id;
+use ledger_tests::http::{Call, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -217,6 +218,11 @@ async fn provider_and_books_are_compared_both_ways() {
 }
 
 /// A proposal can be requested once per finding, needs another approver, and ends the break.
+/// A request for the adjustment that a break proposes.
+fn answers(world: &World, path: &str) -> Call {
+    Call::post(path, &world.operator.who, &json!({"note": "counted twice"})).key(new_id())
+}
+
 #[tokio::test]
 async fn proposed_adjustment_needs_second_approver_and_ends_the_break() {
     let stage = stage("proposed").await;
@@ -239,22 +245,22 @@ async fn proposed_adjustment_needs_second_approver_and_ends_the_break() {
         format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment")
     };
     let path = proposed().await;
-    let response = world.operator(&path, &json!({"note": "counted twice"})).await;
-    assert_eq!(world.books().await.entries_of("adjustment_approve"), books.entries_of("adjustment_approve"));
-    let again = ledger_tests::http::Call::post(&path, &world.operator.who, &json!({"note": "again"}));
-    let _ = world.api.send(&again.key(new_id())).await.problem(409, "already_exists");
-    let approve = format!("/v1/admin/adjustments/{}/approve", response.text("/adjustment_id"));
-    let own = ledger_tests::http::Call::post(&approve, &world.operator.who, &json!({})).key(new_id());
-    let _ = world.api.send(&own).await.problem(403, "four_eyes_required");
-    // The next run finds the break too, and its proposal is requested; the second approval is refused.
-    let of_the_next_run = world.operator(&proposed().await, &json!({"note": "counted twice"})).await;
-    let by_another = |adjustment: &str| {
-        let approve = format!("/v1/admin/adjustments/{adjustment}/approve");
-        ledger_tests::http::Call::post(&approve, &world.second.who, &json!({})).key(new_id())
-    };
-    let _ = world.api.settle(&by_another(&response.text("/adjustment_id"))).await.good();
-    let twice = by_another(&of_the_next_run.text("/adjustment_id"));
-    let _ = world.api.settle(&twice).await.problem(400, "wrong_state");
+    let request = async |path: &str| world.api.settle(&answers(world, path)).await;
+    let first = request(&path).await.good().text("/approval_id");
+    assert_eq!(world.books().await.entries_of("adjustment"), books.entries_of("adjustment"));
+    let shown = Call::get(&format!("/v1/admin/approvals/{first}"), &world.second.who);
+    let changes = world.api.send(&shown).await.good().json()["changes"].clone();
+    assert_eq!(changes, json!([{"name": "balance", "from": (was + 1).to_string(), "to": was.to_string()}]));
+    let _ = request(&path).await.problem(409, "already_exists");
+    let _ = world.api.settle(&decides("approve", &first, &world.operator.who)).await.problem(403, "four_eyes_required");
+    // The next runs find the break too. What is requested before the correction is stale, and after it nothing is.
+    let (next, last) = (proposed().await, proposed().await);
+    let of_the_next_run = request(&next).await.good().text("/approval_id");
+    let _ = world.api.settle(&decides("approve", &first, &world.second.who)).await.good();
+    let twice = decides("approve", &of_the_next_run, &world.second.who);
+    let stale = world.api.settle(&twice).await.problem(400, "approval_stale");
+    assert_eq!(world.api.settle(&twice).await.stored(), stale.stored());
+    let _ = request(&last).await.problem(400, "wrong_state");
     let report = world.reconciled().await;
     assert_eq!(report["status"], "clean", "{report}");
 }
@@ -280,13 +286,9 @@ async fn break_of_two_runs_is_corrected_once_despite_slow_clock() {
         let finding = &report["findings"]["items"][0];
         let [run, id] = [&report["run_id"], &finding["finding_id"]].map(|id| id.as_str().expect("an id"));
         let path = format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment");
-        world.operator(&path, &json!({"note": "counted twice"})).await.text("/adjustment_id")
+        world.api.settle(&answers(world, &path)).await.good().text("/approval_id")
     };
-    let approve = async |adjustment: &str| {
-        let approve = format!("/v1/admin/adjustments/{adjustment}/approve");
-        let call = ledger_tests::http::Call::post(&approve, &world.second.who, &json!({}));
-        world.api.settle(&call.key(new_id())).await
-    };
+    let approve = async |id: &str| world.api.settle(&decides("approve", id, &world.second.who)).await;
     let (first, second) = (request_adjustment().await, request_adjustment().await);
     let _ = approve(&first).await.good();
     // As a function with a slow clock would have written it.
@@ -295,7 +297,7 @@ async fn break_of_two_runs_is_corrected_once_despite_slow_clock() {
         row.insert("corrected_at".to_owned(), s("2020-01-01T00:00:00.000Z"));
     })
     .await;
-    let _ = approve(&second).await.problem(400, "wrong_state");
+    let _ = approve(&second).await.problem(400, "approval_stale");
     let after = world.books().await;
     assert_eq!(number(after.row(pk, "BALANCE#ECOPAY").expect("a balance"), "balance"), was);
     assert_eq!(world.reconciled().await["status"], "clean");

@@ -7,6 +7,7 @@ use ledger_local::settlement::LocalFiles;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::settlement::{Ended, PayoutFiles, SettlementRef, Settler, Stored};
 use ledger_tests::http::Call;
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::new_key;
@@ -47,13 +48,9 @@ async fn request_resend(shop: &Settling, at: &SettlementRef) -> String {
     shop.good(&shop.about(at, "resends", &json!({"note": "the bank lost it"}))).await.text("/resend_id")
 }
 
-fn approval(shop: &Settling, at: &SettlementRef, path: &str) -> Call {
-    let approve = shop.about(at, &format!("{path}/approve"), &json!({}));
-    Call { who: shop.world.second.who.clone(), ..approve }
-}
-
 fn resend_approval(shop: &Settling, at: &SettlementRef, resend: &str) -> Call {
-    approval(shop, at, &format!("resends/{resend}"))
+    let approve = shop.about(at, &format!("resends/{resend}/approve"), &json!({}));
+    Call { who: shop.world.second.who.clone(), ..approve }
 }
 
 fn sent(shop: &Settling, at: &SettlementRef, resend: &str) -> Option<Vec<u8>> {
@@ -101,9 +98,8 @@ async fn resent_file_needs_second_approver_and_equals_the_first() {
 async fn one_resend_runs_at_a_time() {
     let (shop, at) = paid("resent-once").await;
     let [one, two] = [request_resend(&shop, &at).await, request_resend(&shop, &at).await];
-    let return_id =
-        shop.good(&shop.about(&at, "returns", &json!({"note": "the bank returned it"}))).await.text("/return_id");
-    let return_approval = approval(&shop, &at, &format!("returns/{return_id}"));
+    let requested = shop.good(&shop.about(&at, "returns", &json!({"note": "the bank returned it"}))).await;
+    let return_approval = decides("approve", &requested.text("/approval_id"), &shop.world.second.who);
     let calls = [&one, &two].map(|id| resend_approval(&shop, &at, id));
     let both = futures::future::join_all(calls.iter().map(|call| shop.world.api.settle(call))).await;
     let mut statuses: Vec<u16> = both.iter().map(|answer| answer.status).collect();

@@ -80,9 +80,9 @@ fn each_flow_follows_from_the_account_on_the_other_side() {
         ("card_reverse:card_pay", CARDS, "30", "0"),
         ("card_reverse:card_pay", MERCHANTS, "0", "30"),
         // One adjustment corrects a customer by 5, and another a merchant by 7.
-        ("adjustment_approve", CUSTOMERS, "5", "0"),
-        ("adjustment_approve", MERCHANTS, "7", "0"),
-        ("adjustment_approve", own(T::Adjustments), "0", "12"),
+        ("adjustment", CUSTOMERS, "5", "0"),
+        ("adjustment", MERCHANTS, "7", "0"),
+        ("adjustment", own(T::Adjustments), "0", "12"),
         // A wallet of 40 is closed, and 10 of it are paid out.
         ("customer_close", CUSTOMERS, "0", "40"),
         ("customer_close", own(T::Unclaimed), "40", "0"),

@@ -1,17 +1,17 @@
-//! Entries, and the items that name one: references, markers, events, adjustments.
+//! Entries, and the items that name one: references, markers, events, approvals.
 
 use super::bonus;
 use super::cash_room;
 use super::credit::credit_by_seal;
 use super::{Observation, Observations, StoredItem, digest, nums};
 use crate::account::{self, Account, Bucket, TenantAccount};
-use crate::adjustments::record::AdjustmentState;
+use crate::approvals::ApprovalState;
 use crate::dynamo::{Attributes, ItemError};
 use crate::idempotency::{IdempotencyKey, Phase, StoredState, Window};
-use crate::ids::{AdjustmentId, SettlementId, TopupId, TransactionId};
+use crate::ids::{ApprovalId, SettlementId, TopupId, TransactionId};
 use crate::journal::CREDITED_BY;
 use crate::journal::{JournalEntry, PAYMENT_STATUS};
-use crate::keys::{attr, sk};
+use crate::keys::{APPROVAL, attr, sk};
 use crate::migration::is_of_legacy;
 use crate::money::Asset;
 use crate::operation::Operation;
@@ -204,7 +204,7 @@ pub(super) fn reference(at: &StoredItem<'_>) -> Observations {
 pub(super) fn marker(at: &StoredItem<'_>) -> Observations {
     let operation = at.item.named("operation", Operation::parse)?;
     at.check_key("operation", operation, at.marked_operation().unwrap_or_default())?;
-    let mut observed = reference_by(at, &at.shown(), "entry_id", "entry_home")?;
+    let mut observed = reference_by(at, &at.shown(), "entry_id")?;
     match at.item.named("state", StoredState::parse)? {
         StoredState::InFlight(Phase::InFlight | Phase::FailedRetry) => {
             let due = at.due_at()?;
@@ -225,29 +225,32 @@ pub(super) fn marker(at: &StoredItem<'_>) -> Observations {
 
 /// The marker of an event of the payment provider.
 pub(super) fn event(at: &StoredItem<'_>) -> Observations {
-    reference_by(at, &at.owner(), "entry_id", "entry_home")
+    reference_by(at, &at.owner(), "entry_id")
 }
 
-/// An adjustment. An approved one names its entry.
-pub(super) fn adjustment(at: &StoredItem<'_>) -> Observations {
-    let id = at.item.parsed("adjustment_id", AdjustmentId::parse)?;
-    at.check_key("adjustment_id", id, at.id)?;
-    let observed = reference_by(at, &format!("adjustment:{id}"), "transaction_id", "account")?;
-    match at.item.named("state", AdjustmentState::parse)? {
-        AdjustmentState::Approved if observed.is_empty() => Err(ItemError::invalid("transaction_id")),
-        AdjustmentState::Approved => Ok(observed),
-        AdjustmentState::Pending | AdjustmentState::Rejected | AdjustmentState::Withdrawn if observed.is_empty() => {
+/// A command that takes two people. An approved one names its entry, if it has one, and not where the entry is.
+pub(super) fn approval(at: &StoredItem<'_>) -> Observations {
+    let id = at.item.parsed("approval_id", ApprovalId::parse)?;
+    at.check_key("approval_id", id, at.after(APPROVAL))?;
+    let observed = reference_by(at, &format!("approval:{id}"), "transaction_id")?;
+    match at.item.named("state", ApprovalState::parse)? {
+        ApprovalState::Approved => Ok(observed),
+        ApprovalState::Pending | ApprovalState::Rejected | ApprovalState::Withdrawn | ApprovalState::Stale
+            if observed.is_empty() =>
+        {
             Ok(observed)
         }
-        AdjustmentState::Pending | AdjustmentState::Rejected | AdjustmentState::Withdrawn => {
-            Err(ItemError::invalid("state"))
-        }
+        ApprovalState::Pending
+        | ApprovalState::Rejected
+        | ApprovalState::Withdrawn
+        | ApprovalState::Expired
+        | ApprovalState::Stale => Err(ItemError::invalid("state")),
     }
 }
 
-fn reference_by(at: &StoredItem<'_>, by: &str, id: &str, home: &str) -> Result<Vec<Observation>, ItemError> {
+fn reference_by(at: &StoredItem<'_>, by: &str, id: &str) -> Result<Vec<Observation>, ItemError> {
     let Some(entry) = at.item.opt_parsed(id, TransactionId::parse)? else { return Ok(Vec::new()) };
-    let home = at.item.opt_parsed(home, Account::parse)?;
+    let home = at.item.opt_parsed("entry_home", Account::parse)?;
     let reference = EntryFact::Reference { by: by.to_owned(), home, merchant: None, claim: None };
     Ok(vec![at.fact(GroupFact::Entry(entry, reference))])
 }

@@ -19,8 +19,8 @@ pub enum ItemKind {
     Marker,
     /// The marker of an event of the payment provider.
     EventMarker,
-    /// An adjustment.
-    Adjustment,
+    /// A command that takes two people.
+    Approval,
     /// A balance item.
     Balance,
     /// A customer's legacy item: the God Record.
@@ -70,8 +70,6 @@ pub enum ItemKind {
     LegacyHistory,
     /// Workers' items of a merchant: requests about payouts, marks of deposits that were taken back.
     MerchantWork,
-    /// A requested decision about a top-up. What it posts is an entry.
-    TopupDecision,
     /// An event of the payment provider that needs review.
     KeptEvent,
     /// A trail record: a step of an operation that calls outside.
@@ -93,12 +91,12 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 32] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
         Self::EventMarker,
-        Self::Adjustment,
+        Self::Approval,
         Self::Balance,
         Self::GodRecord,
         Self::Metrics,
@@ -123,7 +121,6 @@ impl ItemKind {
         Self::Profile,
         Self::LegacyHistory,
         Self::MerchantWork,
-        Self::TopupDecision,
         Self::KeptEvent,
         Self::Trail,
         Self::TenantWork,
@@ -158,24 +155,23 @@ impl ItemKind {
             ("merchant", _) if is(sk::CASH_BONUS) => Self::CashBonus,
             ("merchant", _) if is(sk::SETTLED) => Self::SettledBatch,
             ("merchant", "SETTLING") => Self::Settling,
-            ("merchant", _) if is("RESEND#") || is("RETURN#") || is(DEPOSIT_REVERSED) => Self::MerchantWork,
+            ("merchant", _) if is("RESEND#") || is(DEPOSIT_REVERSED) => Self::MerchantWork,
             ("payment", "PAYMENT") => Self::Payment,
             ("payment", "HOLD") => Self::Hold,
             ("payment", _) if is(sk::REFUND) => Self::PaymentRefund,
             ("topup", "TOPUP") => Self::Topup,
             ("topup", _) if is(sk::REFUND) => Self::TopupRefund,
             ("topup", _) if is(sk::CLAWBACK) => Self::Clawback,
-            ("topup", _) if is(sk::DECISION) => Self::TopupDecision,
             ("merchant" | "payment" | "topup", _) if is(sk::TRAIL) => Self::Trail,
             ("stripe_event", "event") => Self::EventMarker,
             ("stripe_event", "kept") => Self::KeptEvent,
             ("tenant" | "merchant", "STAFF_COUNTS") | ("tenant", "OWNER_RECOVERY") => Self::Profile,
             ("merchant", _) if is(sk::SHOP) => Self::Profile,
             ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
-            ("adjustment", "ADJUSTMENT") => Self::Adjustment,
             ("tenant", "CONFIG" | "CALENDAR") | ("rate", "RATE") => Self::TenantWork,
             ("audit", _) if is(sk::AUDIT) || is(NOTICE) => Self::TenantWork,
-            ("approvals", _) if is(APPROVAL) || is(REQUEST) => Self::TenantWork,
+            ("approvals", _) if is(APPROVAL) => Self::Approval,
+            ("approvals", _) if is(REQUEST) => Self::TenantWork,
             ("bindings", sk::LANES) | ("lane", sk::LANE_HEAD) => Self::TenantWork,
             ("bindings", _) if is(sk::BINDING) => Self::TenantWork,
             ("lane", _) if is(sk::SEGMENT) => Self::TenantWork,
@@ -211,7 +207,7 @@ impl ItemKind {
             Self::Reference
             | Self::Marker
             | Self::EventMarker
-            | Self::Adjustment
+            | Self::Approval
             | Self::GodRecord
             | Self::Metrics
             | Self::Returned
@@ -223,7 +219,6 @@ impl ItemKind {
             Self::Profile
             | Self::LegacyHistory
             | Self::MerchantWork
-            | Self::TopupDecision
             | Self::KeptEvent
             | Self::Trail
             | Self::TenantWork => FactCount::None,

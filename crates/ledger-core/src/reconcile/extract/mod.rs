@@ -114,7 +114,7 @@ impl StoredItem<'_> {
             ItemKind::Reference => self.expanded(journal::reference),
             ItemKind::Marker => journal::marker(self),
             ItemKind::EventMarker => journal::event(self),
-            ItemKind::Adjustment => journal::adjustment(self),
+            ItemKind::Approval => journal::approval(self),
             ItemKind::Balance => books::balance(self),
             ItemKind::GodRecord | ItemKind::Metrics => books::legacy(self),
             ItemKind::Card => books::card(self),
@@ -139,7 +139,6 @@ impl StoredItem<'_> {
             ItemKind::Profile
             | ItemKind::LegacyHistory
             | ItemKind::MerchantWork
-            | ItemKind::TopupDecision
             | ItemKind::KeptEvent
             | ItemKind::Trail
             | ItemKind::TenantWork => Ok(Vec::new()),

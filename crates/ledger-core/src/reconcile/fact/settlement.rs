@@ -191,7 +191,7 @@ impl SettlementStep {
             (Operation::SettlementFeeUndone, Self::FeeUndone),
             (Operation::SettlementPayout, Self::Payout),
             (Operation::SettlementReturned, Self::Returned),
-            (Operation::SettlementReturnApprove, Self::ReturnApproved),
+            (Operation::SettlementReturn, Self::ReturnApproved),
         ];
         let step = steps.into_iter().find_map(|(of, step)| (of == operation).then_some(step));
         step.unwrap_or(Self::Unknown(operation))

@@ -153,19 +153,19 @@ impl TopupStep {
         use EntryDecision as D;
         use Operation as O;
         match (operation, decision, refund, psp_id) {
-            (O::Topup, None, None, _) | (O::TopupDecisionApprove, Some(D::Book), None, _) => Self::Credit,
+            (O::Topup, None, None, _) | (O::TopupDecision, Some(D::Book), None, _) => Self::Credit,
             (O::TopupRefund, None, Some(refund), _) => Self::RefundHold(refund),
-            (O::TopupRefundPaid, None, Some(refund), _) | (O::TopupDecisionApprove, Some(D::Book), Some(refund), _) => {
+            (O::TopupRefundPaid, None, Some(refund), _) | (O::TopupDecision, Some(D::Book), Some(refund), _) => {
                 Self::RefundPayout(refund)
             }
             // An operator who gives up a parked refund returns its money under another key.
             (O::TopupRefundReturned | O::ParkedResolve, None, Some(refund), _)
-            | (O::TopupDecisionApprove, Some(D::GiveUp), Some(refund), _) => Self::RefundReturn(refund),
+            | (O::TopupDecision, Some(D::GiveUp), Some(refund), _) => Self::RefundReturn(refund),
             (O::Clawback, None, None, Some(id)) => Self::ClawbackTaken(id),
             (O::ClawbackReturned, None, None, Some(id)) => Self::ClawbackReturned(id),
-            (O::TopupDecisionApprove, Some(D::GiveUp), None, _)
-            | (O::TopupDecisionApprove, Some(D::WriteOff), ..)
-            | (O::TopupDecisionApprove, Some(D::Post), Some(_), _) => Self::Suspense,
+            (O::TopupDecision, Some(D::GiveUp), None, _)
+            | (O::TopupDecision, Some(D::WriteOff), ..)
+            | (O::TopupDecision, Some(D::Post), Some(_), _) => Self::Suspense,
             (operation, decision, ..) => Self::Unknown { operation, decision },
         }
     }

@@ -3,7 +3,7 @@
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::forms::SeenCorrections;
-use crate::ids::{AdjustmentId, FindingId, RunId, Tenant};
+use crate::ids::{ApprovalId, FindingId, RunId, Tenant};
 use crate::keys::{self, attr};
 use crate::money::Asset;
 use crate::reconcile::{BreakKind, Finding, Proposal};
@@ -30,7 +30,7 @@ pub struct FoundBreak {
     /// The adjustment that would correct the balance.
     pub proposed: Option<Proposal>,
     /// The adjustment that was requested for it, if one was.
-    pub adjustment: Option<AdjustmentId>,
+    pub adjustment: Option<ApprovalId>,
 }
 
 pub(super) fn stored(tenant: &Tenant, (run, id): (RunId, FindingId), found: &Finding) -> Item {
@@ -82,7 +82,7 @@ impl FoundBreak {
             evidence: item.texts("evidence", str::parse)?,
             follows: item.opt_string("follows")?,
             proposed,
-            adjustment: item.opt_parsed("adjustment_id", AdjustmentId::parse)?,
+            adjustment: item.opt_parsed("adjustment_id", ApprovalId::parse)?,
             asset,
         })
     }

@@ -227,9 +227,9 @@ fn only_steps_that_the_ledger_writes_are_known() {
     }
     let expected = "topup -|topup - object|topup_refund - refund|topup_refund_paid - refund\
         |topup_refund_returned - refund|clawback - object|clawback_returned - object|parked_resolve - refund\
-        |topup_decision_approve book|topup_decision_approve book refund|topup_decision_approve book object\
-        |topup_decision_approve give_up|topup_decision_approve give_up refund|topup_decision_approve give_up object\
-        |topup_decision_approve write_off|topup_decision_approve write_off refund\
-        |topup_decision_approve write_off object|topup_decision_approve post refund";
+        |topup_decision book|topup_decision book refund|topup_decision book object\
+        |topup_decision give_up|topup_decision give_up refund|topup_decision give_up object\
+        |topup_decision write_off|topup_decision write_off refund\
+        |topup_decision write_off object|topup_decision post refund";
     assert_eq!(known, expected.split('|').collect::<Vec<_>>());
 }

@@ -2,9 +2,7 @@
 
 use super::{Handler, WriteOutcome, answer, numbered, whole, yen};
 use ledger_core::account::Account;
-use ledger_core::adjustments::decide::{self, Decision};
-use ledger_core::adjustments::record::ReasonCode;
-use ledger_core::adjustments::request::{self, AdjustmentRequest};
+use ledger_core::adjustments::{self, Adjust, Adjustment, ReasonCode};
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::{Principal, StaffId};
 use ledger_core::keys::{Partition, attr};
@@ -28,22 +26,14 @@ impl Handler {
             }
         }
         if balance > 0 {
-            let (requester, approver) = (StaffId::new(super::id(8)), StaffId::new(super::id(9)));
-            let request = AdjustmentRequest {
-                tenant: self.tenant.clone(),
-                staff: requester,
-                account: Account::Customer(self.customer),
-                delta: yen(balance).credit(),
-                reason: ReasonCode::Opening,
-                note: FreeText::parse("the opening balance", 140).unwrap(),
-                finding: None,
-            };
-            let cx = self.cx(numbered("opening"));
-            let requested = request::plan(&request, &cx).unwrap();
-            self.write_assembled(&mut model, &requested.draft, requester, Operation::AdjustmentRequest);
-            let (cx, adjustment) = (self.cx(numbered("approval")), &requested.receipt);
-            let approved = decide::plan(&self.tenant, approver, Decision::Approve, adjustment, &self.terms, &cx);
-            self.write_assembled(&mut model, &approved.unwrap().draft, approver, Operation::AdjustmentApprove);
+            let requester = StaffId::new(super::id(8));
+            let (account, delta) = (Account::Customer(self.customer), yen(balance).credit());
+            let adjustment = Adjustment { account, delta, reason: ReasonCode::Opening, finding: None };
+            let reason = FreeText::parse("the opening balance", 140).unwrap();
+            let adjust =
+                Adjust { tenant: &self.tenant, requested_by: requester, adjustment: &adjustment, reason: &reason };
+            let draft = adjustments::plan(&adjust, &self.terms, &self.cx(numbered("opening"))).unwrap();
+            self.write_assembled(&mut model, &draft, requester, Operation::Adjustment);
         }
         model
     }

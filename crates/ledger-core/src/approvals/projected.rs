@@ -1,0 +1,155 @@
+//! What a command would post and change as at its request. It is stored for the person who decides on it.
+
+use super::command::Command;
+use super::draft::Seen;
+use super::effect::joined;
+use crate::account::Posting;
+use crate::calendar::OwnSchedule;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::ids::Employer;
+use crate::journal::{posting, posting_item};
+use crate::limits::{LimitValue, Rule};
+use crate::merchants;
+use crate::money::Balance;
+use crate::plan::PlanRefusal;
+use crate::staff::StaffMember;
+use crate::transaction::Draft;
+
+const POSTINGS: &str = "postings";
+const CHANGES: &str = "changes";
+const NAME: &str = "name";
+const FROM: &str = "from";
+const TO: &str = "to";
+
+/// What a command would do as at its request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Projected {
+    /// The postings of its entry; none if it writes none.
+    pub postings: Vec<Posting>,
+    /// The values that it would change, beside what follows from the postings.
+    pub changes: Vec<ValueChange>,
+}
+
+/// The change of one value: a setting, an attribute of a record, or the balance that an adjustment corrects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueChange {
+    /// The name of the value.
+    pub name: String,
+    /// The value that was seen; `None`: there was none.
+    pub from: Option<String>,
+    /// The value after the command; `None`: it is cleared.
+    pub to: Option<String>,
+}
+
+impl Projected {
+    /// What a command would do, by its draft and what it was drafted from.
+    pub(super) fn of(command: &Command, seen: &Seen<'_>, draft: Draft) -> Result<Self, PlanRefusal> {
+        let postings = draft.entry.map(|entry| entry.postings).unwrap_or_default();
+        Ok(Self { postings, changes: command.changes(seen)? })
+    }
+
+    /// Reads what an approval stores.
+    pub(super) fn read(item: &Item) -> Result<Self, ItemError> {
+        let postings = if item.contains_key(POSTINGS) { item.maps(POSTINGS, posting)? } else { Vec::new() };
+        let changes = if item.contains_key(CHANGES) { item.maps(CHANGES, ValueChange::read)? } else { Vec::new() };
+        Ok(Self { postings, changes })
+    }
+
+    /// The attributes that an approval stores: those of what there is.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (String, Value)> {
+        let postings = self.postings.iter().map(|posting| Value::M(posting_item(posting))).collect();
+        let changes = self.changes.iter().map(|change| Value::M(change.item())).collect();
+        let lists: [(_, Vec<Value>); 2] = [(POSTINGS, postings), (CHANGES, changes)];
+        lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, list)| (name.to_owned(), Value::L(list)))
+    }
+}
+
+impl ValueChange {
+    fn new(name: impl ToString, from: Option<String>, to: Option<String>) -> Self {
+        Self { name: name.to_string(), from, to }
+    }
+
+    fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self { name: item.string(NAME)?, from: item.opt_string(FROM)?, to: item.opt_string(TO)? })
+    }
+
+    fn item(&self) -> Item {
+        let of = [(NAME, Some(&self.name)), (FROM, self.from.as_ref()), (TO, self.to.as_ref())];
+        of.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::s(text?)))).collect()
+    }
+}
+
+impl Command {
+    /// The values that it would change. A bank account is masked.
+    fn changes(&self, seen: &Seen<'_>) -> Result<Vec<ValueChange>, PlanRefusal> {
+        let one = |name: &str, from: Option<String>, to: String| Ok(vec![ValueChange::new(name, from, Some(to))]);
+        match self {
+            Self::Adjustment(adjustment) => {
+                let asset = adjustment.delta.asset();
+                let before = seen.item(0).map(|item| item.balance("balance", asset.clone())).transpose()?;
+                let zero = Balance::zero(asset.clone());
+                let after = before.as_ref().unwrap_or(&zero).checked_apply(&adjustment.delta)?;
+                one("balance", before.map(|balance| balance.text()), after.text())
+            }
+            Self::CashCeiling { ceiling, seen: before, .. } => {
+                one("ceiling", before.as_ref().map(Balance::text), ceiling.text())
+            }
+            Self::RefundCeiling { ceiling, seen: before, .. } => one("ceiling", Some(before.text()), ceiling.text()),
+            Self::AssetBudget { budget, seen: before } => one("budget", Some(before.text()), budget.text()),
+            Self::Destination { destination, .. } => {
+                let before = merchants::destination(seen.must(0)?)?;
+                one("payout_destination", before.map(|before| before.shown()), destination.shown())
+            }
+            Self::SettlementSchedule { schedule, seen: before, .. } => {
+                let text = |own: &OwnSchedule| own.to_string();
+                let (from, to) = (before.as_ref().map(text), schedule.as_ref().map(text));
+                Ok(vec![ValueChange::new("settlement_schedule", from, to)])
+            }
+            Self::StaffChange { roles, beneficiary_of, state, .. } => {
+                let member = StaffMember::read(Employer::Operator, seen.must(0)?)?;
+                let of = [
+                    ("roles", joined(&member.roles), roles.as_ref().map(joined)),
+                    ("beneficiary_of", joined(&member.beneficiary_of), beneficiary_of.as_ref().map(joined)),
+                    ("status", member.state.name().to_owned(), state.map(|state| state.name().to_owned())),
+                ];
+                let changed = of.into_iter().filter_map(|(name, from, to)| Some((name, from, to?)));
+                Ok(changed.map(|(name, from, to)| ValueChange::new(name, Some(from), Some(to))).collect())
+            }
+            Self::TermsChange { changes, .. } => {
+                let of = changes.iter().map(|change| (&change.field, change.from.clone(), change.to.clone()));
+                Ok(of.map(|(field, from, to)| ValueChange::new(field, from, to)).collect())
+            }
+            Self::AccountLimits { changes, seen: own, .. } => {
+                let own = |rule: Rule| own.values().find_map(|(of, value)| (of == rule).then_some(value));
+                let before = |rule| own(rule).unwrap_or_else(|| LimitValue::Default.text());
+                let of = changes.iter().map(|change| (change.rule, before(change.rule), change.value()));
+                Ok(of.map(|(rule, from, to)| ValueChange::new(rule, Some(from), Some(to))).collect())
+            }
+            Self::SignInMove(of) => one("subject", Some(of.seen.to_string()), of.subject.to_string()),
+            Self::Grant { .. }
+            | Self::BulkGrant { .. }
+            | Self::TopupDecision(_)
+            | Self::Refund(_)
+            | Self::CashReversal(_)
+            | Self::CashDeposit { .. }
+            | Self::CashDepositReversal { .. }
+            | Self::CounterOpen { .. }
+            | Self::CashCollection { .. }
+            | Self::CashRoom { .. }
+            | Self::SettlementOpen { .. }
+            | Self::SettlementReturn(_)
+            | Self::SettlementRun { .. }
+            | Self::EnrolmentCode { .. }
+            | Self::StaffInvite { .. }
+            | Self::TermsCancel { .. }
+            | Self::CardReplace(_)
+            | Self::CustomerClose(_)
+            | Self::CustomerErase { .. }
+            | Self::CardClose(_)
+            | Self::UnclaimedClaim(_)
+            | Self::UnclaimedPayout(_)
+            | Self::WindDown
+            | Self::MerchantOwner { .. } => Ok(Vec::new()),
+        }
+    }
+}
