@@ -1,8 +1,11 @@
 //! Every command of the closed list, approved by 16 at once: each is executed once.
 #![cfg(feature = "stack")]
 
+mod page;
+
 use futures::future::join_all;
 use ledger_core::approvals::Command;
+use ledger_core::dynamo::Attributes;
 use ledger_core::ids::ApprovalId;
 use ledger_core::migration::{Model, Phase};
 use ledger_core::settlements::Task;
@@ -14,6 +17,7 @@ use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Host, World, account_limits, assets, parked, settling, sign_ins, staff, terms};
 use ledger_tests::limits::overridable;
 use ledger_tests::share;
+use page::Followed;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -136,7 +140,7 @@ async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
         terms.limits = Some(rules.clone());
     })
     .await;
-    let mut places = BTreeSet::new();
+    let (mut places, mut followed) = (BTreeSet::new(), Vec::new());
     for request in requests(&world).await {
         let stored = world.api.settle(&request).await.good();
         assert_eq!(stored.status, 202, "{stored:?}");
@@ -161,9 +165,18 @@ async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
             assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
         }
         assert!(world.api.settle(&request).await.replayed());
+        followed.push(Followed { request, approval: *approval, acts: BTreeSet::new() });
     }
     assert_eq!(places.len(), KINDS, "a kind of command is not requested: {places:?}");
-    let _ = world.check_books().await;
+    let books = world.check_books().await;
+    for (_, _, act) in books.under("AUDIT#") {
+        let of = act.map("details").ok().and_then(|details| details.opt_text("approval_id").ok().flatten());
+        let named = followed.iter_mut().find(|followed| Some(followed.approval.id.to_string().as_str()) == of);
+        if let Some(followed) = named {
+            let _ = followed.acts.insert(act.string("action").expect("an action"));
+        }
+    }
+    page::assert_written(&followed);
 }
 
 /// In every phase of a migration two commands are approved once by 12 each at once.

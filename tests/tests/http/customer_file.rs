@@ -262,5 +262,5 @@ async fn file_shows_own_limits_and_what_is_used_of_them() {
     let of_day = of_day.expect("a limit of the day");
     assert_eq!((text(of_day, "limit"), text(of_day, "used")), ("300", "100"));
     let labels: Vec<String> = lines_of(&first).iter().map(label).collect();
-    assert!(labels.contains(&"act limits".to_owned()), "{labels:?}");
+    assert!(labels.contains(&"act account_limits".to_owned()), "{labels:?}");
 }

@@ -8,6 +8,7 @@ use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Key, Partition, attr};
 use crate::limits::{self, LimitChange, LimitTerms, OwnLimits};
 use crate::money::Asset;
+use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::split_alone;
@@ -112,5 +113,5 @@ pub fn limited_item(tenant: &Tenant, account: Account, asset: &Asset) -> Option<
 fn limits_changed<'a>(actor: Actor, account: Account, asset: &Asset, changes: &[LimitChange]) -> Act<'a> {
     let mut details = Item::from([("asset".to_owned(), Value::s(asset))]);
     details.extend(changes.iter().map(|change| (change.rule.to_string(), Value::S(change.value()))));
-    Act { actor, action: "limits", subject: account.to_string(), reason: None, details }
+    Act { actor, action: Operation::AccountLimits.name(), subject: account.to_string(), reason: None, details }
 }
