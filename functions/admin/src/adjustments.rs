@@ -132,7 +132,8 @@ pub(crate) async fn request_adjustment(
     cx: &Context,
 ) -> Result<Planned<Approval>, PlanError> {
     let command = Command::Adjustment(adjustment);
-    let items = app.ledger().read_for(claim, &command.keys(who.tenant())).await?;
+    let keys = command.keys(who.tenant());
+    let items = if keys.is_empty() { Vec::new() } else { app.ledger().read_for(claim, &keys).await? };
     let terms = app.terms_at(who.tenant(), cx.now).await?;
     app.request_approval((claim, &who.member()), (command, Some(reason)), &terms, &items, cx).await
 }

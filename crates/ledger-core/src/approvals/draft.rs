@@ -146,7 +146,6 @@ impl Command {
                 ready(bulk::plan(&grant, seen.terms, cx)?)
             }
             Self::Adjustment(adjustment) => {
-                // A credit opens the balance if the account has none of the asset.
                 if adjustment.is_stale(seen.item(0))? {
                     return Ok(Drafted::Stale);
                 }

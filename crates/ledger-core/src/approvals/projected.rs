@@ -30,7 +30,7 @@ pub struct Projected {
     pub changes: Vec<ValueChange>,
 }
 
-/// The change of one value: a setting, an attribute of a record, or the balance that an adjustment corrects.
+/// The change of one value: a setting, or an attribute of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueChange {
     /// The name of the value.
@@ -84,13 +84,6 @@ impl Command {
     fn changes(&self, seen: &Seen<'_>) -> Result<Vec<ValueChange>, PlanRefusal> {
         let one = |name: &str, from: Option<String>, to: String| Ok(vec![ValueChange::new(name, from, Some(to))]);
         match self {
-            Self::Adjustment(adjustment) => {
-                let asset = adjustment.delta.asset();
-                let before = seen.item(0).map(|item| item.balance("balance", asset.clone())).transpose()?;
-                let zero = Balance::zero(asset.clone());
-                let after = before.as_ref().unwrap_or(&zero).checked_apply(&adjustment.delta)?;
-                one("balance", before.map(|balance| balance.text()), after.text())
-            }
             Self::CashCeiling { ceiling, seen: before, .. } => {
                 one("ceiling", before.as_ref().map(Balance::text), ceiling.text())
             }
@@ -128,6 +121,7 @@ impl Command {
             Self::SignInMove(of) => one("subject", Some(of.seen.to_string()), of.subject.to_string()),
             Self::Grant { .. }
             | Self::BulkGrant { .. }
+            | Self::Adjustment(_)
             | Self::TopupDecision(_)
             | Self::Refund(_)
             | Self::CashReversal(_)

@@ -1,4 +1,5 @@
-//! Requests that have records of their own: bank files that are sent again. The record's state is their only guard. The inbox has an item that names the record.
+//! Requests that have records of their own: bank files that are sent again. The record's state is their only guard. The inbox
+//! has an item that names the record.
 
 use super::record::{
     APPROVAL_LIFETIME, ApprovalState, DECIDED_AT, DECIDED_BY, REASON_CHARS_MAX, REQUESTED_BY, STATE, TRANSACTION_ID,
