@@ -91,7 +91,7 @@ impl World {
 
 /// Stores a break of one yen too much in a wallet; returns the path that requests its adjustment.
 pub(super) async fn adjustment_path(world: &World) -> String {
-    let (run, id, customer) = (new_id(), new_id(), world.customer().await);
+    let (run, id, customer) = (new_id(), new_id(), world.customer_with("1").await);
     let partition = s(format!("{}#reconciliation#{run}", world.tenant));
     // A break's id has the time of its run, and this run is dated in the future.
     let at = s("2099-01-01T00:00:00.000Z");

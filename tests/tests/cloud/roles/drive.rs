@@ -100,7 +100,7 @@ async fn views(stage: &Stage) {
     let topup = world.paid_topup(&customer, "1000").await;
     let refund = world.api.settle(&topup.refund(world, "100")).await.good().text("/refund_id");
     let approve = world.approval(&json!({"customer_id": customer.id}), "credit", "1").await;
-    let adjustment = approve.path.strip_suffix("/approve").expect("a decision").to_owned();
+    let adjustment = approve.path.replace("/approvals/", "/adjustments/").replace("/approve", "");
     let bulk = json!({"customer_ids": [customer.id], "asset": "POINT", "amount": "5", "reason": "thanks"});
     let job = world
         .executes(&Call::post("/v1/admin/grants", &world.operator.who, &bulk).key(new_key()))
@@ -127,8 +127,10 @@ async fn views(stage: &Stage) {
     view(format!("/v1/merchant/payments/{payment}"), &merchant.who).await;
     let staff = &world.operator.who;
     view(adjustment, staff).await;
-    let decision = world.api.settle(&Endpoint::DecisionRequest.prepare(stage).await.call).await.good();
-    view(decision.header("location").expect("a location").to_owned(), staff).await;
+    let decision = Endpoint::DecisionRequest.prepare(stage).await.call;
+    let id = world.api.settle(&decision).await.good().text("/approval_id");
+    view(format!("{}/{id}", decision.path), staff).await;
+    view(format!("/v1/admin/approvals/{id}"), staff).await;
     for path in [
         "assets",
         "attention",
