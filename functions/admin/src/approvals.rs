@@ -85,8 +85,8 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
     .about(
         "Neither the staff member who requested it can approve it, nor one whose own account it is about. If it cannot be \
          executed now, it stays pending. If what it was requested against has changed, it becomes `stale` and is never \
-         executed. A request of adjustments, payouts or decisions on top-ups is addressed by its own id; its own endpoint \
-         decides on the same record.",
+         executed. A request to send a bank file again is addressed by its own id; its own endpoint decides on the same \
+         record.",
     )
     .permission(Permission::ApprovalsDecide)
     .id("approval_id", "The approval's id.")
