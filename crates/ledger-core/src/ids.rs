@@ -110,8 +110,6 @@ id! {
     PayoutRequestId;
     /// A reconciliation run.
     RunId;
-    /// A preview of a change of terms.
-    PreviewId;
     /// A break that a run found.
     FindingId;
     /// A command that another person must approve.

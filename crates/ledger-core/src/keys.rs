@@ -4,53 +4,52 @@
 
 use crate::account::Account;
 use crate::ids::{
-    CardId, CustomerId, JobId, MerchantId, PaymentId, Principal, RefundId, Tenant, TerminalId, TopupId, TransactionId,
+    CardId, CustomerId, MerchantId, PaymentId, Principal, RefundId, Tenant, TerminalId, TopupId, TransactionId,
 };
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::psp::{EventId, PspId};
 
 mod audit;
+mod calendar;
 mod card;
 mod due;
-mod erasure;
 mod figures;
-mod file;
 mod finding;
+mod job;
 mod kinds;
 mod owner;
 mod rate;
 mod reconciliation;
 mod registry;
 mod settlement;
-mod settlement_run;
 mod shards;
 mod shop;
 mod staff;
 mod stored;
 mod terms;
 mod trail;
-mod wind_down;
 
 pub(crate) use audit::{AUDIT_PARTITION, NOTICE, partition_of_act};
 pub use audit::{AUDIT_SHARDS, audit, day_of_act, notice};
-pub use card::{card, card_batch, card_pin};
+pub use calendar::settlement_calendar;
+pub use card::{card, card_pin};
 pub use due::{
-    DueKeys, DueWork, Unpublished, Work, due_partition, due_until, is_to_publish, is_to_seal, publish_late_partition,
-    publish_partition,
+    DueKeys, DueKind, DueWork, Unpublished, Work, due_partition, due_until, is_to_publish, is_to_seal,
+    publish_late_partition, publish_partition,
 };
-pub use erasure::erasure;
 pub(crate) use figures::{ACTIVE, CLOSED_DAY, DAY_TOTALS, SUBJECT};
 pub use figures::{
     TotalsGroup, TotalsOf, active, closed_day, closed_days_between, day_totals, day_totals_between, day_totals_place,
     fold, folded_batch, has_totals,
 };
-pub use file::{FILE, file};
 pub use finding::{
     LISTED_SHARDS, LOOKUP, Lookup, contact_partition, customers_partition, listed_shard, lookup,
     merchant_names_partition, named_place, names_partition, place, place_of, sign_in, terminals_of_partition,
     terminals_partition,
 };
+pub(crate) use job::LINE;
+pub use job::{JobKind, job, job_line, job_lines, jobs_partition};
 pub use kinds::{ITEM_FORMS, ItemForm, kind_of};
 pub use owner::{
     INDEX_BY_OWNER, acts_partition, attention_partition, cards_partition, holds_partition, listed_from,
@@ -68,18 +67,14 @@ pub use settlement::{
     cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, returned, settled,
     settlement, settling,
 };
-pub use settlement_run::{
-    SETTLEMENT_RUN, settlement_calendar, settlement_run, settlement_run_line, settlement_run_lines,
-};
 pub use shards::{Shards, shard_of};
 pub use shop::shop;
 pub use staff::{
     APPROVAL, PERSON, REQUEST, approval, approvals_from, denials, month_of_approval, owner_recovery, person, request,
     requests_from, staff_counts, staff_member,
 };
-pub use terms::{ASSET_BUDGET, PREVIEW, TERMS, asset_budget, terms, terms_preview};
+pub use terms::{ASSET_BUDGET, TERMS, asset_budget, terms};
 pub use trail::{Recorded, binding, lane_head, lane_segment, lanes, trail};
-pub use wind_down::{WIND_DOWN, wind_down, wind_down_line, wind_down_lines};
 
 /// Names of attributes that more than one file uses.
 pub mod attr {
@@ -426,10 +421,4 @@ pub fn config(tenant: &Tenant) -> Key {
 #[must_use]
 pub fn migration_pass(tenant: &Tenant, kind: &str) -> Key {
     Partition::tenant(tenant).item(format!("{}{kind}", sk::MIGRATION))
-}
-
-/// A bulk grant.
-#[must_use]
-pub fn job(tenant: &Tenant, id: JobId) -> Key {
-    Partition::tenant(tenant).item(format!("JOB#{id}"))
 }

@@ -13,7 +13,7 @@
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`, `registry`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
-//!    `returning`, `wallets`.
+//!    `returning`, `wallets`, `jobs`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
 //!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `shops`, `terminals`, `cash_rooms`,
 //!    `refund_rooms`, `merchants`, `merchant_qr`, `cash_deposits`, `cash_collections`, `tenants`, `staff`,
@@ -50,6 +50,7 @@ pub mod forms;
 pub mod grants;
 pub mod idempotency;
 pub mod ids;
+pub mod jobs;
 pub mod journal;
 pub mod keys;
 pub mod lease;

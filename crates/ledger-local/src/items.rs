@@ -149,7 +149,7 @@ impl ItemPages {
             let literal = literal_bytes(partition).saturating_add(literal_bytes(sort));
             Some((literal, FoundKind { section, parts }))
         });
-        // `JOB#file#<job>` says more than `JOB#<job>`.
+        // `LOOKUP#sign_in` says more than `LOOKUP#<what>`.
         found.max_by_key(|(literal, _)| *literal).map(|(_, kind)| kind)
     }
 

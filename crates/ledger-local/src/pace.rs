@@ -2,7 +2,7 @@
 
 use crate::engine::Activity;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::Work;
+use ledger_core::keys::DueKind;
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
 use ledger_runtime::due::DueList;
@@ -57,7 +57,7 @@ impl Pace {
 
     /// Records the end of a run. If it was clean and found nothing, `looks_for` finds the time of the work that ends
     /// the rest.
-    pub(crate) async fn ended(&mut self, is_clean: bool, app: &App, tenant: &Tenant, looks_for: &[Work]) {
+    pub(crate) async fn ended(&mut self, is_clean: bool, app: &App, tenant: &Tenant, looks_for: &[DueKind]) {
         self.rest = None;
         if self.activity.is_none() || !is_clean || self.work() != self.began {
             return;
@@ -79,12 +79,12 @@ impl Rest {
 }
 
 /// The time at which the first of some work becomes due.
-async fn next_due(app: &App, tenant: &Tenant, works: &[Work]) -> Result<Option<Timestamp>, Problem> {
-    if works.is_empty() {
+async fn next_due(app: &App, tenant: &Tenant, kinds: &[DueKind]) -> Result<Option<Timestamp>, Problem> {
+    if kinds.is_empty() {
         return Ok(None);
     }
     let shards = app.terms(tenant).await?.due_shards;
-    let waiting = DueList::read(app.dynamo(), (tenant, shards), Timestamp::from_millis(i64::MAX), works).await?;
+    let waiting = DueList::read(app.dynamo(), (tenant, shards), Timestamp::from_millis(i64::MAX), kinds).await?;
     Ok(waiting.first())
 }
 

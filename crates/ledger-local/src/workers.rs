@@ -8,7 +8,7 @@ use crate::pace::Pace;
 use crate::settlement::{CollectedSagas, LocalSagas};
 use crate::worker_failures::WorkerFailures;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::Work;
+use ledger_core::keys::{DueKind, Work};
 use ledger_core::registry::TenantState;
 use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
@@ -210,8 +210,8 @@ async fn run_jobs(
             settlement_failures.watch(jobs::start_settlements(&app, sagas.as_ref(), &tenant)).await,
             notice_failures.watch(jobs::announce_notices(&app, announcer.as_ref(), &tenant)).await,
         ];
-        let works = [Work::Hold, Work::Settlement];
-        pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &works).await;
+        let kinds = [Work::Hold, Work::Settlement].map(DueKind::Work);
+        pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &kinds).await;
     }
 }
 
@@ -221,7 +221,7 @@ async fn recover((app, tenant): (App, Tenant), mut pace: Pace) {
     loop {
         pace.wait(&app).await;
         let is_clean = failures.watch(outbox::run_due(&app, &tenant)).await;
-        pace.ended(is_clean, &app, &tenant, &[Work::Flight, Work::PspCheck]).await;
+        pace.ended(is_clean, &app, &tenant, &[Work::Flight, Work::PspCheck].map(DueKind::Work)).await;
     }
 }
 

@@ -1,10 +1,9 @@
 //! What is read to close an account, and the lists of jobs that close every account of a tenant.
 
 use crate::app::App;
-use crate::cursor::{Cursor, PlacedCursor};
+use crate::cursor::PlacedCursor;
 use crate::execute::PlanError;
 use crate::problem::Problem;
-use crate::request;
 use ledger_core::closing::{CardClosing, CustomerClosing};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Claim;
@@ -46,20 +45,7 @@ impl App {
         Ok((of, items))
     }
 
-    /// A page of the jobs that wind a tenant down, newest first.
-    ///
-    /// # Errors
-    /// 503 if the store cannot be read.
-    pub async fn wind_downs(
-        &self,
-        tenant: &Tenant,
-        page: request::Page,
-    ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let query = reads::wind_downs(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
-        self.newest(vec![query], page.limit, "wind_down_id").await
-    }
-
-    /// A page of the lines of such a job: the closed accounts before the open ones, or those in one state alone.
+    /// A page of the lines of a job that winds a tenant down: the closed accounts before the open ones, or those in one state alone.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
@@ -69,9 +55,10 @@ impl App {
         state: Option<LineState>,
         (limit, cursor): (usize, Option<PlacedCursor>),
     ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let prefix = keys::wind_down_lines(job, None);
+        let prefix = keys::job_lines(None);
         let after = cursor.map(|cursor| format!("{prefix}{}", cursor.place()));
-        let lines = reads::wind_down_lines(tenant, job, state.map(LineState::name), after);
+        let begin = state.map(|state| format!("{}#", state.name()));
+        let lines = reads::job_lines(tenant, job, begin.as_deref(), after);
         let mut found = self.dynamo().query(&lines.limit(limit.saturating_add(1))).await?;
         let has_more = found.len() > limit;
         found.truncate(limit);

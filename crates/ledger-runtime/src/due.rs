@@ -8,7 +8,7 @@ use crate::dynamo::{Dynamo, ReadError, Readable};
 use futures::future::try_join_all;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{DueWork, Key, Shards, Work, attr};
+use ledger_core::keys::{DueKind, DueWork, Key, Shards, attr};
 use ledger_core::reads;
 use ledger_core::time::Timestamp;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub struct DueList {
     dynamo: Dynamo,
     tenant: Tenant,
     now: Timestamp,
-    kinds: BTreeMap<Work, Kind>,
+    kinds: BTreeMap<DueKind, Kind>,
 }
 
 /// The listed work of a kind.
@@ -80,10 +80,10 @@ impl DueList {
         dynamo: &Dynamo,
         (tenant, shards): (&Tenant, Shards),
         now: Timestamp,
-        works: &[Work],
+        kinds: &[DueKind],
     ) -> Result<Self, ReadError> {
         let mut list = Self { dynamo: dynamo.clone(), tenant: tenant.clone(), now, kinds: BTreeMap::new() };
-        list.list(works, (0..shards.count()).map(|shard| (shard, None)).collect()).await?;
+        list.list(kinds, (0..shards.count()).map(|shard| (shard, None)).collect()).await?;
         Ok(list)
     }
 
@@ -91,23 +91,24 @@ impl DueList {
     ///
     /// # Errors
     /// [`ReadError`] if the index cannot be read.
-    pub async fn next(&mut self, work: Work) -> Result<Vec<ListedWork>, ReadError> {
-        let Some(kind) = self.kinds.remove(&work) else { return Ok(Vec::new()) };
+    pub async fn next(&mut self, of: impl Into<DueKind>) -> Result<Vec<ListedWork>, ReadError> {
+        let of = of.into();
+        let Some(kind) = self.kinds.remove(&of) else { return Ok(Vec::new()) };
         if kind.listed.is_empty() {
             if kind.more.is_empty() {
                 return Ok(Vec::new());
             }
-            self.list(&[work], kind.more.into_iter().map(|(shard, after)| (shard, Some(after))).collect()).await?;
-            return Ok(self.kinds.get_mut(&work).map(|kind| std::mem::take(&mut kind.listed)).unwrap_or_default());
+            self.list(&[of], kind.more.into_iter().map(|(shard, after)| (shard, Some(after))).collect()).await?;
+            return Ok(self.kinds.get_mut(&of).map(|kind| std::mem::take(&mut kind.listed)).unwrap_or_default());
         }
-        self.kinds.insert(work, Kind { listed: Vec::new(), more: kind.more });
+        self.kinds.insert(of, Kind { listed: Vec::new(), more: kind.more });
         Ok(kind.listed)
     }
 
     /// Whether anything of a kind is listed.
     #[must_use]
-    pub fn has(&self, work: Work) -> bool {
-        self.kinds.get(&work).is_some_and(|kind| !kind.listed.is_empty())
+    pub fn has(&self, of: impl Into<DueKind>) -> bool {
+        self.kinds.get(&of.into()).is_some_and(|kind| !kind.listed.is_empty())
     }
 
     /// When the first of the listed work is due.
@@ -116,24 +117,24 @@ impl DueList {
         self.kinds.values().flat_map(|kind| &kind.listed).map(|listed| listed.at).min()
     }
 
-    async fn list(&mut self, works: &[Work], from: Vec<(u32, Option<String>)>) -> Result<(), ReadError> {
+    async fn list(&mut self, wanted: &[DueKind], from: Vec<(u32, Option<String>)>) -> Result<(), ReadError> {
         let this = &*self;
         let shards = from.into_iter().map(|(shard, after)| async move {
-            let kinds = this.shard(works, shard, after).await?;
+            let kinds = this.shard(wanted, shard, after).await?;
             Ok::<_, ReadError>((shard, kinds))
         });
-        let mut found: BTreeMap<Work, Vec<ListedWork>> = BTreeMap::new();
-        let mut more: BTreeMap<Work, Vec<(u32, String)>> = BTreeMap::new();
+        let mut found: BTreeMap<DueKind, Vec<ListedWork>> = BTreeMap::new();
+        let mut more: BTreeMap<DueKind, Vec<(u32, String)>> = BTreeMap::new();
         for (shard, kinds) in try_join_all(shards).await? {
-            for (work, of) in kinds {
+            for (kind, of) in kinds {
                 let last = of.listed.last().map(|last| (shard, last.sort.clone()));
-                more.entry(work).or_default().extend(last.filter(|_| of.has_more));
-                found.entry(work).or_default().extend(of.listed);
+                more.entry(kind).or_default().extend(last.filter(|_| of.has_more));
+                found.entry(kind).or_default().extend(of.listed);
             }
         }
-        for (work, mut listed) in found {
+        for (kind, mut listed) in found {
             listed.sort_by(|a, b| a.sort.cmp(&b.sort));
-            self.kinds.insert(work, Kind { listed, more: more.remove(&work).unwrap_or_default() });
+            self.kinds.insert(kind, Kind { listed, more: more.remove(&kind).unwrap_or_default() });
         }
         Ok(())
     }
@@ -141,20 +142,20 @@ impl DueList {
     /// Reads a shard until each kind has as much as is listed at once, or nothing more is due.
     async fn shard(
         &self,
-        works: &[Work],
+        wanted: &[DueKind],
         shard: u32,
         mut after: Option<String>,
-    ) -> Result<BTreeMap<Work, OfShard>, ReadError> {
-        let mut kinds = BTreeMap::<Work, OfShard>::new();
+    ) -> Result<BTreeMap<DueKind, OfShard>, ReadError> {
+        let mut kinds = BTreeMap::<DueKind, OfShard>::new();
         loop {
             let page = reads::work_due(&self.tenant, shard, self.now).after(after.take()).limit(PAGE_ITEMS);
             let rows = self.dynamo.query_readable(&page).await?;
             for row in &rows {
-                let Some((work, listed)) = self.listed(row) else { continue };
-                if !works.contains(&work) {
+                let Some((kind, listed)) = self.listed(row) else { continue };
+                if !wanted.contains(&kind) {
                     continue;
                 }
-                let of = kinds.entry(work).or_default();
+                let of = kinds.entry(kind).or_default();
                 if of.listed.len() < OF_A_KIND_MAX {
                     of.listed.push(listed);
                 } else {
@@ -162,7 +163,7 @@ impl DueList {
                 }
             }
             after = rows.last().and_then(|row| row.item.key_text(attr::DUE_SK)).map(str::to_owned);
-            let is_full = works.iter().all(|work| kinds.get(work).is_some_and(|of| of.has_more));
+            let is_full = wanted.iter().all(|kind| kinds.get(kind).is_some_and(|of| of.has_more));
             if rows.len() < PAGE_ITEMS || after.is_none() || is_full {
                 return Ok(kinds);
             }
@@ -170,7 +171,7 @@ impl DueList {
     }
 
     /// The work that an index entry names.
-    fn listed(&self, row: &Readable) -> Option<(Work, ListedWork)> {
+    fn listed(&self, row: &Readable) -> Option<(DueKind, ListedWork)> {
         let text = |name| row.item.key_text(name);
         let (sort, sk) = (text(attr::DUE_SK)?, text(attr::SK)?);
         let key = Key::stored(&self.tenant, text(attr::PK)?, sk);
@@ -178,8 +179,8 @@ impl DueList {
         if named.is_none() {
             tracing::error!(tenant = %self.tenant, item = sk, due = sort, "an item is due for no known work");
         }
-        let (DueWork { at, work, id }, key) = named?;
-        Some((work, ListedWork { key, at, sort: sort.to_owned(), id: id.to_owned() }))
+        let (DueWork { at, kind, id }, key) = named?;
+        Some((kind, ListedWork { key, at, sort: sort.to_owned(), id: id.to_owned() }))
     }
 }
 
@@ -187,15 +188,20 @@ impl DueList {
 mod tests {
     use super::*;
     use crate::testing::{Step, Store, now};
+    use ledger_core::keys::{JobKind, Work};
     use serde_json::json;
+
+    const HOLD: DueKind = DueKind::Work(Work::Hold);
+    const GRANT: DueKind = DueKind::Job(JobKind::Grant);
+    const FILE: DueKind = DueKind::Job(JobKind::File);
 
     fn demo() -> Tenant {
         Tenant::parse("demo").unwrap()
     }
 
     /// The sort keys of items of a kind, a millisecond apart.
-    fn due(work: Work, first: i64, count: i64) -> impl Iterator<Item = String> {
-        (first..first.saturating_add(count)).map(move |at| work.sort_key(Timestamp::from_millis(at), at))
+    fn due(kind: DueKind, first: i64, count: i64) -> impl Iterator<Item = String> {
+        (first..first.saturating_add(count)).map(move |at| kind.sort_key(Timestamp::from_millis(at), at))
     }
 
     /// The answer to a query of the index that begins at a position.
@@ -207,15 +213,15 @@ mod tests {
         Step::Ok(json!({"Items": index[from..].iter().take(PAGE_ITEMS).map(row).collect::<Vec<_>>()}))
     }
 
-    async fn read(store: &Store, works: &[Work]) -> DueList {
-        DueList::read(&store.dynamo(), (&demo(), Shards::ONE), now(), works).await.unwrap()
+    async fn read(store: &Store, kinds: &[DueKind]) -> DueList {
+        DueList::read(&store.dynamo(), (&demo(), Shards::ONE), now(), kinds).await.unwrap()
     }
 
     /// Everything of a kind, by what each call returns.
-    async fn all(list: &mut DueList, work: Work) -> Vec<Vec<String>> {
+    async fn all(list: &mut DueList, kind: DueKind) -> Vec<Vec<String>> {
         let mut parts = Vec::new();
         loop {
-            let part = list.next(work).await.unwrap();
+            let part = list.next(kind).await.unwrap();
             if part.is_empty() {
                 return parts;
             }
@@ -225,18 +231,18 @@ mod tests {
 
     #[tokio::test]
     async fn many_items_of_a_kind_delay_no_other_kind() {
-        let holds: Vec<String> = due(Work::Hold, 0, 1_200).collect();
-        let grants: Vec<String> = due(Work::GrantJob, 2_000, 2).collect();
+        let holds: Vec<String> = due(HOLD, 0, 1_200).collect();
+        let grants: Vec<String> = due(GRANT, 2_000, 2).collect();
         let index = [holds.clone(), grants.clone()].concat();
         // Three pages until the grants behind the holds, then one for each part of the holds but the first.
         let from = [0, 500, 1_000].into_iter().chain((100..1_200).step_by(OF_A_KIND_MAX));
         let store = Store::script(from.map(|from| page(&index, from)).collect::<Vec<_>>());
-        let mut list = read(&store, &[Work::Hold, Work::GrantJob]).await;
+        let mut list = read(&store, &[HOLD, GRANT]).await;
         assert_eq!((store.seen().len(), list.first()), (3, Some(Timestamp::from_millis(0))));
-        assert!(list.has(Work::Hold) && list.has(Work::GrantJob) && !list.has(Work::File));
-        assert_eq!(all(&mut list, Work::GrantJob).await, [grants]);
+        assert!(list.has(HOLD) && list.has(GRANT) && !list.has(FILE));
+        assert_eq!(all(&mut list, GRANT).await, [grants]);
         assert_eq!(store.seen().len(), 3, "what is listed is not read again");
-        let parts = all(&mut list, Work::Hold).await;
+        let parts = all(&mut list, HOLD).await;
         assert!(parts.iter().all(|part| part.len() == OF_A_KIND_MAX));
         assert_eq!(parts.concat(), holds, "each once, the longest due first");
         assert!(store.is_through());
@@ -246,19 +252,19 @@ mod tests {
             let found = expected.is_none_or(|sort| query.body.to_string().contains(sort));
             assert!(found, "{expected:?}: {}", query.body);
         }
-        assert_eq!(all(&mut list, Work::File).await, Vec::<Vec<String>>::new());
+        assert_eq!(all(&mut list, FILE).await, Vec::<Vec<String>>::new());
     }
 
     /// More items than are listed at once fail in every run, and stay due before all others.
     #[tokio::test]
     async fn items_that_always_fail_do_not_stop_those_behind_them() {
-        let failing: Vec<String> = due(Work::Hold, 0, 150).collect();
+        let failing: Vec<String> = due(HOLD, 0, 150).collect();
         for run in 0..3 {
-            let behind: Vec<String> = due(Work::Hold, 1_000_i64.saturating_add(run), 1).collect();
+            let behind: Vec<String> = due(HOLD, 1_000_i64.saturating_add(run), 1).collect();
             let index = [failing.clone(), behind].concat();
             let store = Store::script([page(&index, 0), page(&index, OF_A_KIND_MAX)]);
-            let mut list = read(&store, &[Work::Hold]).await;
-            assert_eq!(all(&mut list, Work::Hold).await.concat(), index, "run {run}");
+            let mut list = read(&store, &[HOLD]).await;
+            assert_eq!(all(&mut list, HOLD).await.concat(), index, "run {run}");
             assert!(store.is_through());
         }
     }

@@ -9,7 +9,7 @@ use http::StatusCode;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Key, Work, attr};
+use ledger_core::keys::{self, JobKind, Key, attr};
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
 use ledger_core::payments::PaymentRecord;
@@ -42,7 +42,7 @@ const PAGE_ITEMS: usize = 500;
 /// 503 if the store cannot be read or written: a later call begins the preview again.
 pub async fn run_due(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let mut ended: usize = 0;
-    for listed in due.next(Work::TermsPreview).await?.into_iter().take(PREVIEWS) {
+    for listed in due.next(JobKind::TermsPreview).await?.into_iter().take(PREVIEWS) {
         let Some(item) = app.dynamo().get(&listed.key).await? else { continue };
         if run(app, tenant, &Preview::read(&item)?).await? {
             ended = ended.saturating_add(1);

@@ -45,19 +45,6 @@ impl App {
         Ok(HistoryLine::read(&found.ok_or_else(Problem::not_found)?, Some(party))?.into())
     }
 
-    /// A page of the previews of changes of a tenant's terms, newest first.
-    ///
-    /// # Errors
-    /// 503 if the store cannot be read.
-    pub async fn terms_previews(
-        &self,
-        tenant: &Tenant,
-        page: request::Page,
-    ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let query = reads::terms_previews(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
-        self.newest(vec![query], page.limit, "preview_id").await
-    }
-
     /// A page of the staff that a caller belongs to, largest id first, with a status or with any. A page of some members only
     /// may be short, and still have a cursor.
     ///
@@ -131,19 +118,6 @@ impl App {
             }
         }
         Ok(Page { items, next_cursor: after.map(cursor_after) })
-    }
-
-    /// A page of the jobs that make files, newest first.
-    ///
-    /// # Errors
-    /// 503 if the store cannot be read.
-    pub async fn file_jobs(
-        &self,
-        tenant: &Tenant,
-        page: request::Page,
-    ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let query = reads::files(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
-        self.newest(vec![query], page.limit, "file_id").await
     }
 
     /// A page of a merchant's settlements, newest first.

@@ -1,10 +1,8 @@
 //! The runs that close merchants' periods, as they are shown: their lists, and what became of their settlements.
 
 use crate::app::App;
-use crate::cursor::{Cursor, PlacedCursor};
+use crate::cursor::PlacedCursor;
 use crate::problem::Problem;
-use crate::request;
-use ledger_core::dynamo::Item;
 use ledger_core::ids::{JobId, Tenant};
 use ledger_core::keys::{self, Key};
 use ledger_core::reads;
@@ -39,19 +37,6 @@ pub struct RunReport {
 }
 
 impl App {
-    /// A page of a tenant's runs, newest first.
-    ///
-    /// # Errors
-    /// 503 if the store cannot be read.
-    pub async fn settlement_runs(
-        &self,
-        tenant: &Tenant,
-        page: request::Page,
-    ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let query = reads::settlement_runs(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
-        self.newest(vec![query], page.limit, "settlement_run_id").await
-    }
-
     /// A page of the lines of a run, by merchant: of `limit` lines those with a status, or all.
     ///
     /// # Errors
@@ -62,7 +47,7 @@ impl App {
         status: Option<LineStatus>,
         (limit, cursor): (usize, Option<PlacedCursor>),
     ) -> Result<(Vec<LineNow>, Option<String>), Problem> {
-        let prefix = keys::settlement_run_lines(run);
+        let prefix = keys::job_lines(None);
         let after = cursor.map(|cursor| format!("{prefix}{}", cursor.place()));
         let (lines, has_more) = self.lines_after((tenant, run), after, limit).await?;
         let next =
@@ -83,7 +68,7 @@ impl App {
         loop {
             let (lines, has_more) = self.lines_after((tenant, run), after.take(), LINES_AT_ONCE).await?;
             read = read.saturating_add(lines.len());
-            after = lines.last().map(|last| keys::settlement_run_line(tenant, run, last.merchant).sk().to_owned());
+            after = lines.last().map(|last| keys::job_line(tenant, run, last.merchant).sk().to_owned());
             for LineNow { line, settlement } in self.lines_now(tenant, lines).await? {
                 let to_review = match &settlement {
                     Some(settlement) => {
@@ -117,7 +102,7 @@ impl App {
         after: Option<String>,
         limit: usize,
     ) -> Result<(Vec<SettlementRunLine>, bool), Problem> {
-        let query = reads::settlement_run_lines(tenant, run, after).limit(limit.saturating_add(1));
+        let query = reads::job_lines(tenant, run, None, after).limit(limit.saturating_add(1));
         let mut found = self.dynamo().query(&query).await?;
         let has_more = found.len() > limit;
         found.truncate(limit);

@@ -6,7 +6,7 @@ use axum::extract::State;
 use ledger_core::cards::batch::{self, CardBatch, CardBatchIssue, CardBatchReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, JobId};
-use ledger_core::keys;
+use ledger_core::keys::JobKind;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_runtime::app::App;
@@ -124,7 +124,7 @@ pub(crate) async fn get(
     PathId(id): PathId<JobId>,
     page: request::Page,
 ) -> Result<Json<CardBatchView>, Problem> {
-    let item = app.dynamo().get(&keys::card_batch(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let item = app.job(who.tenant(), JobKind::CardBatch, id).await?;
     let batch = CardBatch::read(&item)?;
     let (cards, is_last) = batch.page(page.cursor.map(|cursor| CardId::new(cursor.id())), page.limit);
     let next = cards.last().filter(|_| !is_last).map(|card| Cursor::after(card.uuid()).to_string());

@@ -9,7 +9,7 @@ use ledger_core::customer_state::erasure_of;
 use ledger_core::erasure::Erasure;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::CustomerId;
-use ledger_core::keys::{self, Partition};
+use ledger_core::keys::{JobKind, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_runtime::app::App;
@@ -106,7 +106,7 @@ pub(crate) async fn get(
     let profile = Partition::customer(who.tenant(), customer).profile();
     let profile = app.dynamo().get(&profile).await.map_err(crate::customers::named)?;
     let id = profile.as_ref().map(erasure_of).transpose()?.flatten().ok_or_else(Problem::not_found)?;
-    let item = app.dynamo().get(&keys::erasure(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let item = app.job(who.tenant(), JobKind::Erasure, id).await?;
     Ok(Json(ErasureView::from(&Erasure::read(&item)?)))
 }
 

@@ -8,7 +8,7 @@ use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::files::{self, FileContent, FileJob, FileRequest, FileState};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
-use ledger_core::keys::{self, Partition};
+use ledger_core::keys::{JobKind, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::time::{BusinessDate, BusinessMonth};
@@ -140,7 +140,7 @@ pub(crate) async fn list(
     who: Admin,
     page: request::Page,
 ) -> Result<Json<Page<FileView>>, Problem> {
-    let (items, next_cursor) = app.file_jobs(who.tenant(), page).await?;
+    let (items, next_cursor) = app.jobs(who.tenant(), JobKind::File, page).await?;
     let now = app.now();
     let view = |item: &Item| FileJob::read(item).map(|job| FileView::new(&job, job.state(now)));
     Ok(Json(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor }))
@@ -160,7 +160,7 @@ pub(crate) async fn get(
     PathId(id): PathId<JobId>,
 ) -> Result<Json<FileView>, Problem> {
     let tenant = who.tenant();
-    let job = FileJob::read(&existing(&app, &keys::file(tenant, id)).await?)?;
+    let job = FileJob::read(&app.job(tenant, JobKind::File, id).await?)?;
     permission::require(&app, &who.member(), needed(&job.content)).await?;
     let state = job.state(app.now());
     let mut view = FileView::new(&job, state);

@@ -4,16 +4,16 @@ use crate::{approvals, customers};
 use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::Command;
-use ledger_core::dynamo::Item;
+use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::grants::bulk::{FailedGrant, GrantJob, JobStatus};
 use ledger_core::grants::grant::{self, Grant, GrantReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
+use ledger_core::keys::JobKind;
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::staff::StaffAmount;
-use ledger_core::{keys, reads};
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
@@ -242,12 +242,14 @@ pub(crate) async fn list(
     params.finish()?;
     // A job names up to 1,500 customers: 58 KB.
     listing.page.limit = listing.page.limit.min(JOBS_SHOWN_MAX);
-    let line = |item: &Item| {
+    let admits = |item: &Item| {
         let job = GrantJob::read(item)?;
-        Ok(status.is_none_or(|status| job.status() == status).then(|| JobLineView::from(&job)))
+        Ok(status.is_none_or(|status| job.status() == status))
     };
-    let query = reads::grant_jobs(who.tenant(), listing.from, listing.after());
-    app.sifted_list(query, "job_id", (listing, JOBS_SHOWN_MAX.saturating_add(1)), line).await.map(Json)
+    let read = JOBS_SHOWN_MAX.saturating_add(1);
+    let (items, next_cursor) = app.jobs_that(who.tenant(), JobKind::Grant, (listing, read), admits).await?;
+    let line = |item| GrantJob::read(item).map(|job| JobLineView::from(&job));
+    Ok(Json(Page { items: items.iter().map(line).collect::<Result<_, ItemError>>()?, next_cursor }))
 }
 
 impl From<&GrantJob> for JobLineView {
@@ -278,7 +280,7 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<JobId>,
 ) -> Result<Json<JobView>, Problem> {
-    let item = app.dynamo().get(&keys::job(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let item = app.job(who.tenant(), JobKind::Grant, id).await?;
     let job = GrantJob::read(&item)?;
     Ok(Json(JobView {
         job_id: job.id.to_string(),

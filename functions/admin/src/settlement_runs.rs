@@ -10,7 +10,7 @@ use ledger_core::calendar::{OwnSchedule, ScheduleError};
 use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{JobId, MerchantId};
-use ledger_core::keys::{self, Partition};
+use ledger_core::keys::{JobKind, Partition};
 use ledger_core::merchants;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
@@ -204,7 +204,7 @@ pub(crate) async fn list(
     who: Admin,
     page: request::Page,
 ) -> Result<Json<Page<SettlementRunView>>, Problem> {
-    let (items, next_cursor) = app.settlement_runs(who.tenant(), page).await?;
+    let (items, next_cursor) = app.jobs(who.tenant(), JobKind::SettlementRun, page).await?;
     let view = |item: &Item| SettlementRun::read(item).map(|run| SettlementRunView::from(&run));
     Ok(Json(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor }))
 }
@@ -222,7 +222,7 @@ pub(crate) async fn get(
     PathId(id): PathId<JobId>,
 ) -> Result<Json<SettlementRunView>, Problem> {
     let tenant = who.tenant();
-    let item = app.dynamo().get(&keys::settlement_run(tenant, id)).await?.ok_or_else(Problem::not_found)?;
+    let item = app.job(tenant, JobKind::SettlementRun, id).await?;
     let run = SettlementRun::read(&item)?;
     let report = app.settlement_run_report(tenant, &run).await?;
     let settlements = Some(RunSettlementsView::from(report));
@@ -253,7 +253,7 @@ pub(crate) async fn merchants(
     let page = params.placed_page()?;
     params.finish()?;
     let tenant = who.tenant();
-    let _ = app.dynamo().get(&keys::settlement_run(tenant, id)).await?.ok_or_else(Problem::not_found)?;
+    let _ = app.job(tenant, JobKind::SettlementRun, id).await?;
     let (lines, next_cursor) = app.settlement_run_lines((tenant, id), status, page).await?;
     Ok(Json(Page { items: lines.iter().map(SettlementRunMerchantView::from).collect(), next_cursor }))
 }

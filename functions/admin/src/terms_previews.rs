@@ -5,8 +5,8 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::ItemError;
 use ledger_core::idempotency::Fields;
-use ledger_core::ids::PreviewId;
-use ledger_core::keys;
+use ledger_core::ids::JobId;
+use ledger_core::keys::JobKind;
 use ledger_core::money::Balance;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
@@ -38,7 +38,7 @@ pub(crate) struct PreviewBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PreviewView {
     /// Its id.
-    preview_id: String,
+    job_id: String,
     /// `requested`, `running` or `done`; `too_many_payments` if there are more than 100,000, `terms_changed` if a term that
     /// the change names has another value than at the request, or `failed`.
     #[schema(value_type = words::PreviewStatus)]
@@ -126,7 +126,7 @@ pub(crate) async fn list(
     who: Admin,
     page: request::Page,
 ) -> Result<Json<Page<PreviewView>>, Problem> {
-    let (items, next_cursor) = app.terms_previews(who.tenant(), page).await?;
+    let (items, next_cursor) = app.jobs(who.tenant(), JobKind::TermsPreview, page).await?;
     let items = items.iter().map(|item| Ok(PreviewView::from(&Preview::read(item)?)));
     Ok(Json(Page { items: items.collect::<Result<_, ItemError>>()?, next_cursor }))
 }
@@ -141,9 +141,9 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/terms/previews/{id}")
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
-    PathId(id): PathId<PreviewId>,
+    PathId(id): PathId<JobId>,
 ) -> Result<Json<PreviewView>, Problem> {
-    let item = app.dynamo().get(&keys::terms_preview(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let item = app.job(who.tenant(), JobKind::TermsPreview, id).await?;
     Ok(Json(PreviewView::from(&Preview::read(&item)?)))
 }
 
@@ -190,7 +190,7 @@ impl From<&Preview> for PreviewView {
         let of =
             |TermsFieldChange { field, from, to }: &TermsFieldChange| (field.to_string(), from.clone(), to.clone());
         Self {
-            preview_id: preview.id.to_string(),
+            job_id: preview.id.to_string(),
             status: preview.state.name(),
             from: preview.from.to_string(),
             terms_version: preview.version.number(),

@@ -8,7 +8,8 @@ use ledger_core::approvals::Command;
 use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::JobId;
-use ledger_core::keys;
+use ledger_core::jobs;
+use ledger_core::keys::{self, JobKind};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::wind_downs::{self, LineState, WindDown, WindDownLine, WindDownStop};
@@ -129,7 +130,7 @@ pub(crate) async fn list(
     who: Admin,
     page: request::Page,
 ) -> Result<Json<Page<WindDownDetail>>, Problem> {
-    let (items, next_cursor) = app.wind_downs(who.tenant(), page).await?;
+    let (items, next_cursor) = app.jobs(who.tenant(), JobKind::WindDown, page).await?;
     let view = |item: &Item| WindDown::read(item).map(|job| WindDownDetail::from(&job));
     Ok(Json(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor }))
 }
@@ -146,7 +147,7 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<JobId>,
 ) -> Result<Json<WindDownDetail>, Problem> {
-    let item = app.dynamo().get(&keys::wind_down(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let item = app.job(who.tenant(), JobKind::WindDown, id).await?;
     Ok(Json(WindDownDetail::from(&WindDown::read(&item)?)))
 }
 
@@ -173,7 +174,7 @@ pub(crate) async fn accounts(
     let page = params.placed_page()?;
     params.finish()?;
     let tenant = who.tenant();
-    let _ = app.dynamo().get(&keys::wind_down(tenant, id)).await?.ok_or_else(Problem::not_found)?;
+    let _ = app.job(tenant, JobKind::WindDown, id).await?;
     let (items, next_cursor) = app.wind_down_lines((tenant, id), status, page).await?;
     let view = |item: &Item| WindDownLine::read(item).map(WindDownAccountView::from);
     Ok(Json(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor }))
@@ -199,11 +200,15 @@ pub(crate) async fn stop(
     let reason = request::memo("reason", &body.reason);
     let fields = Fields::new().with("reason", reason.as_sent());
     let (claim, admission) = STOP.claim(&app, &who, key, &[&id], fields).await?;
-    let (tenant, at) = (who.tenant(), keys::wind_down(who.tenant(), id));
+    let (tenant, at) = (who.tenant(), keys::job(who.tenant(), id));
     let plan = async |cx: Context| {
         let reason = reason.text()?;
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
-        let job = WindDown::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        let item = items.iter().flatten().next().ok_or(PlanError::Missing)?;
+        if !jobs::is_of(JobKind::WindDown, item)? {
+            return Err(PlanError::Missing);
+        }
+        let job = WindDown::read(item)?;
         let stop = WindDownStop { tenant, actor: who.actor(), reason: &reason };
         Ok(wind_downs::plan_stop(&stop, &job, &cx)?)
     };

@@ -2,7 +2,7 @@
 
 use ledger_core::cards::batch::CardBatch;
 use ledger_core::ids::{JobId, Tenant};
-use ledger_core::keys::{self, Work};
+use ledger_core::keys::{self, JobKind};
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
 use ledger_runtime::due::DueList;
@@ -18,7 +18,7 @@ const RUN_TIME_MAX: Duration = Duration::from_secs(10);
 /// Continues the batches of a tenant; returns how many cards this run issued.
 pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let (began, mut issued) = (Instant::now(), 0_usize);
-    for listed in due.next(Work::CardBatch).await?.iter().take(BATCHES_MAX) {
+    for listed in due.next(JobKind::CardBatch).await?.iter().take(BATCHES_MAX) {
         let id = listed.id(JobId::parse)?;
         while began.elapsed() < RUN_TIME_MAX {
             match advance(app, tenant, id).await? {
@@ -33,7 +33,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result
 /// Issues the next slice of a batch; returns its cards, none if another worker issued them, `None` if the batch is finished.
 async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>, Problem> {
     // The index may be behind, so the batch itself is read.
-    let Some(item) = app.dynamo().get(&keys::card_batch(tenant, id)).await? else { return Ok(None) };
+    let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(None) };
     let batch = CardBatch::read(&item)?;
     let slice = batch.advance(tenant, app.now()).map_err(|_| Problem::internal())?;
     let Some(transaction) = slice else { return Ok(None) };

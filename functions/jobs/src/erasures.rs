@@ -4,7 +4,7 @@
 use ledger_core::dynamo::Item;
 use ledger_core::erasure::Erasure;
 use ledger_core::ids::{JobId, Tenant};
-use ledger_core::keys::{self, Key, Work};
+use ledger_core::keys::{self, JobKind, Key};
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
 use ledger_runtime::due::DueList;
@@ -24,7 +24,7 @@ const RUN_TIME_MAX: Duration = Duration::from_secs(10);
 /// Continues the jobs of a tenant; returns from how many items this run erased texts.
 pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let (began, mut erased, mut fault) = (Instant::now(), 0_usize, None);
-    let listed = due.next(Work::Erasure).await?;
+    let listed = due.next(JobKind::Erasure).await?;
     let ids = listed.iter().take(JOBS_MAX).map(|listed| listed.id(JobId::parse));
     let mut jobs = ids.collect::<Result<VecDeque<JobId>, _>>()?;
     while let Some(id) = jobs.pop_front().filter(|_| began.elapsed() < RUN_TIME_MAX) {
@@ -44,7 +44,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result
 /// worker has recorded the page.
 async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>, Problem> {
     // The index may be behind, so the job itself is read.
-    let Some(item) = app.dynamo().get(&keys::erasure(tenant, id)).await? else { return Ok(None) };
+    let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(None) };
     let job = Erasure::read(&item)?;
     let Some(query) = job.next(tenant, PAGE) else { return Ok(None) };
     let found: Vec<Item> = app.dynamo().query_readable(&query).await?.into_iter().map(|row| row.item).collect();

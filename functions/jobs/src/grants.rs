@@ -8,7 +8,7 @@ use ledger_core::grants::bulk::{ASSET_NOT_RUN, FailedGrant, GrantJob, JOB_EXPIRE
 use ledger_core::grants::grant::{self, Grant};
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, MarkerState, Window};
 use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
-use ledger_core::keys::{self, Work};
+use ledger_core::keys::{self, JobKind};
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
@@ -101,7 +101,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result
 async fn due_jobs(due: &mut DueList) -> Result<Vec<JobInRun>, Problem> {
     let mut jobs = Vec::new();
     loop {
-        let listed = due.next(Work::GrantJob).await?;
+        let listed = due.next(JobKind::Grant).await?;
         if listed.is_empty() {
             return Ok(jobs);
         }

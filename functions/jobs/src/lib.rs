@@ -11,7 +11,7 @@ mod settlement_runs;
 mod wind_downs;
 
 use ledger_core::ids::Tenant;
-use ledger_core::keys::Work;
+use ledger_core::keys::{DueKind, JobKind, Work};
 use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
 use ledger_runtime::due::DueList;
@@ -40,33 +40,23 @@ pub struct Progress {
     pub erased: usize,
 }
 
-/// The work that needs the ledger alone.
-const OF_THE_LEDGER: [Work; 7] = [
-    Work::Hold,
-    Work::GrantJob,
-    Work::CoveredCash,
-    Work::CardBatch,
-    Work::WindDown,
-    Work::SettlementRun,
-    Work::Erasure,
+/// What needs the ledger alone.
+const OF_THE_LEDGER: [DueKind; 7] = [
+    DueKind::Work(Work::Hold),
+    DueKind::Work(Work::CoveredCash),
+    DueKind::Job(JobKind::Grant),
+    DueKind::Job(JobKind::CardBatch),
+    DueKind::Job(JobKind::WindDown),
+    DueKind::Job(JobKind::SettlementRun),
+    DueKind::Job(JobKind::Erasure),
 ];
 
-/// The work that is done by this function.
-const WORKS: [Work; 9] = [
-    Work::Hold,
-    Work::GrantJob,
-    Work::CoveredCash,
-    Work::CardBatch,
-    Work::WindDown,
-    Work::SettlementRun,
-    Work::Erasure,
-    Work::Settlement,
-    Work::Notice,
-];
+/// What is done by this function beside.
+const WITH_OTHERS: [DueKind; 2] = [DueKind::Work(Work::Settlement), DueKind::Work(Work::Notice)];
 
-async fn listed(app: &App, tenant: &Tenant, works: &[Work]) -> Result<DueList, Problem> {
+async fn listed(app: &App, tenant: &Tenant, kinds: &[DueKind]) -> Result<DueList, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
-    Ok(DueList::read(app.dynamo(), (tenant, shards), app.now(), works).await?)
+    Ok(DueList::read(app.dynamo(), (tenant, shards), app.now(), kinds).await?)
 }
 
 /// Does all that is due, from one list. A failure of one kind of work does not stop the others.
@@ -78,7 +68,7 @@ pub async fn run(
     (sagas, announcer): (Option<&dyn Sagas>, Option<&dyn Announcer>),
     tenant: &Tenant,
 ) -> Result<Progress, Problem> {
-    let mut due = listed(app, tenant, &WORKS).await?;
+    let mut due = listed(app, tenant, &[&OF_THE_LEDGER[..], &WITH_OTHERS].concat()).await?;
     let started = match sagas {
         Some(sagas) => settlement::start_due(app, sagas, tenant, &mut due).await,
         None => Ok(Started::default()),
@@ -120,7 +110,7 @@ async fn run_listed(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<Pro
 /// # Errors
 /// 503 if the store or the state machine did not answer; a later run continues.
 pub async fn start_settlements(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<Started, Problem> {
-    settlement::start_due(app, sagas, tenant, &mut listed(app, tenant, &[Work::Settlement]).await?).await
+    settlement::start_due(app, sagas, tenant, &mut listed(app, tenant, &[Work::Settlement.into()]).await?).await
 }
 
 /// Announces the changed addresses of a tenant; returns their number.
@@ -128,5 +118,5 @@ pub async fn start_settlements(app: &App, sagas: &dyn Sagas, tenant: &Tenant) ->
 /// # Errors
 /// 503 if the store did not answer, or an announcement was not taken; a later run continues.
 pub async fn announce_notices(app: &App, announcer: &dyn Announcer, tenant: &Tenant) -> Result<usize, Problem> {
-    notices::run(app, announcer, tenant, &mut listed(app, tenant, &[Work::Notice]).await?).await
+    notices::run(app, announcer, tenant, &mut listed(app, tenant, &[Work::Notice.into()]).await?).await
 }

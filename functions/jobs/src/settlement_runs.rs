@@ -8,7 +8,7 @@ use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::ItemError;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{JobId, MerchantId, SettlementId, Tenant};
-use ledger_core::keys::{self, Work};
+use ledger_core::keys::{self, JobKind};
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::settlement_runs::{
@@ -88,7 +88,7 @@ impl From<ReadError> for NotClosed {
 pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms, due: &mut DueList) -> Result<usize, Problem> {
     let (began, mut opened) = (Instant::now(), 0_usize);
     let mut failed = start_all_ended(app, tenant, terms).await.err();
-    for listed in due.next(Work::SettlementRun).await?.iter().take(RUNS_MAX) {
+    for listed in due.next(JobKind::SettlementRun).await?.iter().take(RUNS_MAX) {
         match continue_run(app, tenant, (listed, began), &mut opened).await {
             Ok(()) => {}
             Err(problem) => failed = failed.or(Some(problem)),
@@ -169,7 +169,7 @@ fn last_instant(date: BusinessDate) -> Timestamp {
 /// cannot go on, or another worker has recorded the slice.
 async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>, Problem> {
     // The index may be behind, so the run itself is read.
-    let Some(item) = app.dynamo().get(&keys::settlement_run(tenant, id)).await? else { return Ok(None) };
+    let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(None) };
     let run = SettlementRun::read(&item)?;
     let Some(query) = run.next(tenant, SLICE_MERCHANTS) else { return Ok(None) };
     let slice = SettlementRun::slice(&app.dynamo().query(&query).await?, SLICE_MERCHANTS)?;

@@ -6,7 +6,7 @@ use ledger_core::account::Account;
 use ledger_core::closing::{self, CardClose, ClosingReceipt, CustomerClose};
 use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, Fields, Window};
 use ledger_core::ids::{Actor, JobId, Principal, Tenant};
-use ledger_core::keys::{self, Work};
+use ledger_core::keys::{self, JobKind};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::wind_downs::{OpenAccount, SliceOutcome, Standing, WindDown, WindDownStatus};
@@ -53,7 +53,7 @@ struct Refused {
 /// Continues the jobs of a tenant; returns how many accounts this run closed.
 pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
     let (began, mut closed) = (Instant::now(), 0_usize);
-    for listed in due.next(Work::WindDown).await?.iter().take(JOBS_MAX) {
+    for listed in due.next(JobKind::WindDown).await?.iter().take(JOBS_MAX) {
         let id = listed.id(JobId::parse)?;
         while began.elapsed() < RUN_TIME_MAX {
             match advance(app, tenant, id).await? {
@@ -69,7 +69,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result
 /// another worker has recorded the slice.
 async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>, Problem> {
     // The index may be behind, so the job itself is read.
-    let Some(item) = app.dynamo().get(&keys::wind_down(tenant, id)).await? else { return Ok(None) };
+    let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(None) };
     let job = WindDown::read(&item)?;
     let next = job.next(tenant, SLICE_ACCOUNTS);
     let Some(query) = next.filter(|_| job.status() == WindDownStatus::Running) else { return Ok(None) };

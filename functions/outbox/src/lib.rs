@@ -6,7 +6,7 @@
 
 use ledger_core::crediting::VolumeLimits;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::Work;
+use ledger_core::keys::{DueKind, Work};
 use ledger_runtime::app::App;
 use ledger_runtime::due::DueList;
 use ledger_runtime::figures::{self, Folded};
@@ -116,8 +116,8 @@ fn ended(events: Published) -> Result<(), Problem> {
 /// continues. 500 if operations in flight are due and no PSP is configured.
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Recovered, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
-    let works = [Work::Flight, Work::PspCheck];
-    let mut due = DueList::read(app.dynamo(), (tenant, shards), app.now(), &works).await?;
+    let kinds = [Work::Flight, Work::PspCheck].map(DueKind::Work);
+    let mut due = DueList::read(app.dynamo(), (tenant, shards), app.now(), &kinds).await?;
     match app.provider_if_any().await {
         Ok(Some(provider)) => provider.psp_executor().recover(tenant, &mut due).await,
         // A deployment may precede its Stripe account. But removing the account while operations are in flight is an

@@ -2,7 +2,7 @@
 
 use ledger_core::files::FileJob;
 use ledger_core::ids::{JobId, Tenant};
-use ledger_core::keys::{self, Work};
+use ledger_core::keys::{self, JobKind};
 use ledger_core::operation::Operation;
 use ledger_core::transaction::{BuildError, Transaction};
 use ledger_runtime::app::App;
@@ -35,7 +35,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, (due, time): (&mut DueList, 
         return Ok(0);
     }
     let (mut made, mut failed) = (0_usize, None);
-    for listed in due.next(Work::File).await? {
+    for listed in due.next(JobKind::File).await? {
         if made >= FILES_MAX || time.began.elapsed() >= time.begun_within {
             break;
         }
@@ -51,7 +51,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, (due, time): (&mut DueList, 
 async fn make(app: &App, tenant: &Tenant, listed: &ListedWork, time: FileTime) -> Result<bool, Problem> {
     let id = listed.id(JobId::parse)?;
     // The index may be behind, so the job itself is read.
-    let Some(item) = app.dynamo().get(&keys::file(tenant, id)).await? else { return Ok(false) };
+    let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(false) };
     let taken = built(FileJob::read(&item)?.take(tenant, app.now()))?;
     let Some((job, transaction)) = taken else { return Ok(false) };
     if !is_written(app, tenant, &transaction).await? {

@@ -7,7 +7,7 @@
 mod files;
 
 use files::FileTime;
-use ledger_core::keys::Work;
+use ledger_core::keys::{JobKind, Work};
 use ledger_runtime::app::App;
 use ledger_runtime::due::DueList;
 use ledger_runtime::previews;
@@ -51,8 +51,8 @@ pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Ran, Problem
 pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Settings) -> Result<Ran, Problem> {
     let began = Instant::now();
     let shards = app.terms(&due.tenant).await?.due_shards;
-    let works = [Work::TermsPreview, Work::File, Work::Reconciliation];
-    let mut listed = DueList::read(app.dynamo(), (&due.tenant, shards), app.now(), &works).await?;
+    let kinds = [JobKind::TermsPreview.into(), JobKind::File.into(), Work::Reconciliation.into()];
+    let mut listed = DueList::read(app.dynamo(), (&due.tenant, shards), app.now(), &kinds).await?;
     // First: a staff member waits for them.
     let previews = previews::run_due(app, &due.tenant, &mut listed).await;
     let time = FileTime { began, begun_within: FILES_BEGUN_WITHIN, given_up_after: CALL_TIME_MAX };

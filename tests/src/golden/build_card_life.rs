@@ -88,7 +88,7 @@ pub(super) fn make(world: &World, does: &CardLifeDoes) -> Result<Made, NoPlan> {
             batch::plan(&issue, cx)?.draft
         }
         CardLifeDoes::Advance { batch } => {
-            let item = world.must(&keys::card_batch(tenant, JobId::parse(batch).unwrap()));
+            let item = world.must(&keys::job(tenant, JobId::parse(batch).unwrap()));
             let batch = CardBatch::read(item).map_err(PlanRefusal::from)?;
             let slice = batch.advance(tenant, cx.now).unwrap();
             return Ok(Made::Whole(slice.expect("an unfinished batch")));

@@ -20,7 +20,7 @@ pub enum ErasureDoes {
 pub(super) fn make(world: &World, does: &ErasureDoes) -> Result<Made, NoPlan> {
     let ErasureDoes::Advance { job, found, limit } = does;
     let tenant = &world.tenant;
-    let job = Erasure::read(world.must(&keys::erasure(tenant, JobId::parse(job).unwrap()))).unwrap();
+    let job = Erasure::read(world.must(&keys::job(tenant, JobId::parse(job).unwrap()))).unwrap();
     let record = |(pk, sk): &(String, String)| world.must(&Key::stored(tenant, pk, sk).unwrap()).clone();
     let there = |keys: &[Key]| keys.iter().filter_map(|key| world.get(key).cloned()).collect::<Vec<Item>>();
     let slice = job.slice(tenant, &found.iter().map(record).collect::<Vec<_>>(), *limit).unwrap();

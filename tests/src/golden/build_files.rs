@@ -28,7 +28,7 @@ pub enum FileDoes {
 
 pub(super) fn make(world: &World, does: &FileDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
-    let read = |id: &str| FileJob::read(world.must(&keys::file(tenant, JobId::parse(id).unwrap()))).unwrap();
+    let read = |id: &str| FileJob::read(world.must(&keys::job(tenant, JobId::parse(id).unwrap()))).unwrap();
     let made = match does {
         FileDoes::Request { staff, customer, days, month } => {
             let date = |text: &String| BusinessDate::parse(text).unwrap();

@@ -35,8 +35,7 @@ pub enum RunDoes {
 
 pub(super) fn make(world: &World, staff: StaffId, does: &RunDoes) -> Result<Made, NoPlan> {
     let (tenant, terms, cx, reason) = (&world.tenant, world.terms(), &world.cx, decode::text("agreed in May"));
-    let read =
-        |run: &str| SettlementRun::read(world.must(&keys::settlement_run(tenant, JobId::parse(run).unwrap()))).unwrap();
+    let read = |run: &str| SettlementRun::read(world.must(&keys::job(tenant, JobId::parse(run).unwrap()))).unwrap();
     let date = |text: &str| BusinessDate::parse(text).unwrap();
     let calendar = || ClosingCalendar::read(world.get(&keys::settlement_calendar(tenant))).unwrap();
     let draft = match does {

@@ -5,7 +5,7 @@ use super::build::{Made, NoPlan};
 use super::decode::{self, World};
 use crate::{holders, wire};
 use ledger_core::dynamo::Value;
-use ledger_core::ids::{Actor, PreviewId, StaffId};
+use ledger_core::ids::{Actor, JobId, StaffId};
 use ledger_core::keys;
 use ledger_core::personal::FreeText;
 use ledger_core::previews::{self, Preview, PreviewRequest, PreviewState};
@@ -81,9 +81,7 @@ pub(super) fn make(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {
 
 fn preview(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
-    let read = |id: &str| {
-        Preview::read(world.must(&keys::terms_preview(tenant, PreviewId::parse(id).unwrap()))).expect("a preview")
-    };
+    let read = |id: &str| Preview::read(world.must(&keys::job(tenant, JobId::parse(id).unwrap()))).expect("a preview");
     let held = |id: &str| holders::of_preview(tenant, &read(id), cx.now);
     let built = match does {
         TermsDoes::Change { .. } | TermsDoes::Cancel { .. } => return Ok(Made::Nothing),
@@ -100,7 +98,7 @@ fn preview(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {
         },
         TermsDoes::PreviewProgress { preview, payments } => held(preview).progress(*payments, cx.now).unwrap(),
         TermsDoes::PreviewFinish { preview, ended, payments } => {
-            let mut item = world.must(&keys::terms_preview(tenant, read(preview).id)).clone();
+            let mut item = world.must(&keys::job(tenant, read(preview).id)).clone();
             let result = ended.as_ref().map(|result| {
                 item.insert("result".to_owned(), Value::M(wire::item_from_json(result)));
                 Preview::read(&item).expect("a result").comparison.expect("a result")

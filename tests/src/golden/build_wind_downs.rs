@@ -40,7 +40,7 @@ pub enum WindDownDoes {
 
 pub(super) fn make(world: &World, does: &WindDownDoes) -> Result<Made, NoPlan> {
     let (tenant, terms, cx, reason) = (&world.tenant, world.terms(), &world.cx, decode::text("the programme ends"));
-    let read = |job: &str| WindDown::read(world.must(&keys::wind_down(tenant, JobId::parse(job).unwrap()))).unwrap();
+    let read = |job: &str| WindDown::read(world.must(&keys::job(tenant, JobId::parse(job).unwrap()))).unwrap();
     let draft = match does {
         WindDownDoes::Start { actor } => {
             let Actor::Staff(staff) = decode::actor(actor) else { panic!("a job is of the staff") };

@@ -3,7 +3,7 @@
 use super::prepared::{Prepared, prepared};
 use super::world::new_key;
 use super::{Answer, Call, World, approvals};
-use ledger_core::dynamo::Value as Stored;
+use ledger_core::dynamo::{Attributes, Item, Value as Stored};
 use serde_json::{Value, json};
 
 impl World {
@@ -45,10 +45,11 @@ impl World {
     /// When a row is not in the table.
     pub async fn makes_erasures_due(&self) {
         let books = self.books().await;
-        for (pk, sk, _) in books.under("JOB#erasure#").filter(|(_, _, row)| row.contains_key("_due_sk")) {
+        let is_due = |row: &Item| row.contains_key("_due_sk") && row.opt_text("kind") == Ok(Some("erasure"));
+        for (pk, sk, row) in books.under("JOB").filter(|(_, _, row)| is_due(row)) {
             let mut job = books.stored(pk, sk).expect("a row").clone();
-            let id = sk.trim_start_matches("JOB#erasure#");
-            let _ = job.insert("_due_sk".to_owned(), Stored::S(format!("2026-01-02T03:04:05.678Z#erasure#{id}")));
+            let id = row.text("erasure_id").expect("an id");
+            let _ = job.insert("_due_sk".to_owned(), Stored::S(format!("2026-01-02T03:04:05.678Z#job#erasure#{id}")));
             self.plant_as_written(job).await;
         }
     }

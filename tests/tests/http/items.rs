@@ -58,7 +58,7 @@ const NOT_IN_VECTORS: [(&str, &[&str], &str); 20] = [
     ("A step to the outside", &["refund_id", "settlement_id", "task"], LEFT_OUT),
     ("A balance of a merchant", &["corrections", "corrected_at"], NO_VECTOR),
     ("A settlement", &["carried_base"], NO_VECTOR),
-    ("A line of a job that winds down", &["customer_id"], NO_VECTOR),
+    ("A line of a job", &["customer_id"], NO_VECTOR),
     ("The active accounts of a batch", &["cards"], NO_VECTOR),
     (BUDGET, &["asset", "budget", "issued", "remaining"], NO_BUDGET),
     ("Every legacy balance", &["<asset>_reserved", "<asset>_owed"], LEGACY),

@@ -29,6 +29,7 @@ mod history;
 mod holds;
 mod idempotency;
 mod items;
+mod jobs;
 mod key_state;
 mod later_forms;
 mod limits;

@@ -177,7 +177,7 @@ async fn others(stage: &Stage) -> Others {
         topup_refund,
         event: event["id"].as_str().expect("an id").to_owned(),
         parked,
-        preview: preview.text("/preview_id"),
+        preview: preview.text("/job_id"),
     }
 }
 

@@ -23,7 +23,7 @@ async fn get(world: &World, id: &str) -> Answer {
 async fn preview(world: &World, changes: &Value) -> Value {
     let requested = world.api.settle(&request(world, changes, 1)).await.good();
     assert_eq!(world.run_previews().await.expect("a run"), 1);
-    get(world, &requested.text("/preview_id")).await.good().json()
+    get(world, &requested.text("/job_id")).await.good().json()
 }
 
 /// A merchant, a terminal, and customers under limits.
@@ -179,7 +179,7 @@ async fn preview_is_run_once_by_workers_in_parallel_and_again_after_one_that_sto
     assert!(world.api.settle(&call).await.replayed());
     let ended = join_all((0..8).map(|_| world.run_previews())).await;
     assert_eq!(ended.into_iter().map(|ended| ended.expect("a run")).sum::<usize>(), 1);
-    let done = get(&world, &requested.text("/preview_id")).await.good().json();
+    let done = get(&world, &requested.text("/job_id")).await.good().json();
     assert_eq!(done["status"], "done", "{done}");
     assert_eq!(done["result"]["made"]["accepted"], 0);
     assert_eq!(world.run_previews().await.expect("a run"), 0);
@@ -194,7 +194,7 @@ async fn preview_whose_terms_were_changed_meanwhile_has_no_result() {
     let _ = gate::as_test(schedule(&world, "points_rate", "0.03", from)).await;
     clock.forward(std::time::Duration::from_secs(60 * 60 + 61));
     assert_eq!(world.run_previews().await.expect("a run"), 1);
-    let ended = get(&world, &requested.text("/preview_id")).await.good().json();
+    let ended = get(&world, &requested.text("/job_id")).await.good().json();
     assert_eq!(ended["status"], "terms_changed", "{ended}");
     assert!(ended.get("result").is_none(), "{ended}");
     // What the response was is stored.

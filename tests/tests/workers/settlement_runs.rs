@@ -293,23 +293,24 @@ async fn run_that_cannot_go_on_does_not_stop_the_others() {
     let running = world.settlement_run(&other).await;
     assert_eq!((text(&running, "status"), &running["settlements"]["is_complete"]), ("running", &json!(false)));
     let root = format!("{}#tenant#root", world.tenant);
-    let damage = async |key: &str, name: &str, value: &str| {
-        let mut row = world.books().await.row(&root, key).cloned().expect("a row");
+    let broken = format!("{}#job#{broken}", world.tenant);
+    let damage = async |partition: &str, key: &str, name: &str, value: &str| {
+        let mut row = world.books().await.row(partition, key).cloned().expect("a row");
         row.insert(name.to_owned(), Stored::s(value));
         world.plant(row).await;
     };
-    damage(&format!("JOB#settlement_run#{broken}"), "closing_on", "Friday").await;
+    damage(&broken, "JOB", "closing_on", "Friday").await;
     let failed = shop.run_jobs().await.expect_err("one run cannot be read");
     assert_eq!(failed.status(), 500);
     let view = world.settlement_run(&other).await;
     assert_eq!((text(&view, "status"), &view["opened"]), ("finished", &json!(1)), "{view}");
     assert_eq!(view["settlements"]["is_complete"], true);
-    world.remove(&root, &format!("JOB#settlement_run#{broken}")).await;
+    world.remove(&broken, "JOB").await;
 
     // A schedule that this release cannot read does not stop the days of the others.
     at(&shop, "2026-12-10T15:15:00Z");
     let _ = shop.run_jobs().await.expect("the run succeeds");
-    damage("CALENDAR", "own_every_day", "every day").await;
+    damage(&root, "CALENDAR", "own_every_day", "every day").await;
     at(&shop, "2026-12-11T15:15:00Z");
     // One tick starts the run, and the next one continues it.
     for _ in 0..2 {

@@ -6,7 +6,8 @@ use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, CardId, JobId, StaffId, Tenant};
-use crate::keys::{self, Work, attr};
+use crate::jobs;
+use crate::keys::{self, JobKind, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -80,11 +81,11 @@ pub fn plan(command: &CardBatchIssue<'_>, cx: &Context) -> Result<Planned<CardBa
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    item.extend(Work::CardBatch.due(tenant, 0, cx.now, id).attributes());
+    item.extend(jobs::begun(tenant, JobKind::CardBatch, id, cx.now));
     item.extend(expires_at.map(|at| ("expires_at".to_owned(), Value::s(at))));
     let act = Act::new(Actor::Staff(*staff), Operation::CardBatch, format!("card_batch:{id}")).because(*reason);
     let items = vec![
-        TransactItem::put_new(Role::Job, keys::card_batch(tenant, id), item, Failure::AlreadyExists),
+        TransactItem::put_new(Role::Job, keys::job(tenant, id), item, Failure::AlreadyExists),
         act.with("count", count).record(tenant, cx),
     ];
     let receipt = CardBatchReceipt { id, count: *count, created_at: cx.now };
@@ -157,7 +158,7 @@ impl CardBatch {
             condition: Condition::compare("done", Cmp::Eq, "seen", Value::int(self.done.into())),
             failure: Failure::StalePlan,
         };
-        let mut items = vec![TransactItem::update(Role::Job, keys::card_batch(tenant, self.id), update, vec![as_read])];
+        let mut items = vec![TransactItem::update(Role::Job, keys::job(tenant, self.id), update, vec![as_read])];
         for place in self.done..to {
             let card = self.card(place);
             let item = record::issued(tenant, (card, None, self.expires_at), now);

@@ -6,7 +6,8 @@ use super::texts::{ErasureSlice, ErasureTexts, by_key, erase_texts};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{CustomerId, JobId, StaffId, Tenant};
-use crate::keys::{self, Key, Partition, Work, attr};
+use crate::jobs;
+use crate::keys::{self, JobKind, Key, Partition, attr};
 use crate::reads::{self, Query};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Transaction};
@@ -107,8 +108,8 @@ pub(super) fn start(
         (attr::CREATED_AT.to_owned(), Value::s(now)),
         (attr::UPDATED_AT.to_owned(), Value::s(now)),
     ]);
-    item.extend(Work::Erasure.due(tenant, 0, now.plus(ERASURE_STARTS_AFTER), id).attributes());
-    TransactItem::put_new(Role::Job, keys::erasure(tenant, id), item, Failure::AlreadyExists)
+    item.extend(jobs::begun(tenant, JobKind::Erasure, id, now.plus(ERASURE_STARTS_AFTER)));
+    TransactItem::put_new(Role::Job, keys::job(tenant, id), item, Failure::AlreadyExists)
 }
 
 impl Erasure {
@@ -229,7 +230,7 @@ impl Erasure {
         };
         let stale = |condition| Clause { condition, failure: Failure::StalePlan };
         let as_read = vec![stale(seen_list), stale(seen_after)];
-        let job = TransactItem::update(Role::Job, keys::erasure(tenant, self.id), update, as_read);
+        let job = TransactItem::update(Role::Job, keys::job(tenant, self.id), update, as_read);
         Transaction::unkeyed([job].into_iter().chain(erased.into_values()).collect())
     }
 }

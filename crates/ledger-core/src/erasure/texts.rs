@@ -173,6 +173,6 @@ fn of_act(tenant: &Tenant, act: &Item) -> Result<BTreeSet<Key>, ItemError> {
         let refund = details.opt_parsed("refund_id", RefundId::parse)?;
         keys.extend(refund.map(|refund| keys::topup_refund(tenant, topup, refund)));
     }
-    keys.extend(details.opt_parsed("file_id", JobId::parse)?.map(|file| keys::file(tenant, file)));
+    keys.extend(details.opt_parsed("file_id", JobId::parse)?.map(|file| keys::job(tenant, file)));
     Ok(keys)
 }

@@ -8,7 +8,8 @@ use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
-use crate::keys::{self, Work, attr};
+use crate::jobs;
+use crate::keys::{self, JobKind, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -27,7 +28,7 @@ pub const FILE_LEASE: Duration = Duration::from_secs(120);
 const ATTEMPTS_MAX: i64 = 5;
 
 const ID: &str = "file_id";
-const KIND: &str = "kind";
+const CONTENT: &str = "content";
 const CUSTOMER: &str = "customer_id";
 const FROM: &str = "from_day";
 const TO: &str = "to_day";
@@ -146,18 +147,18 @@ impl FileContent {
     fn read(item: &Item) -> Result<Self, ItemError> {
         let customer = || item.parsed(CUSTOMER, CustomerId::parse);
         let days = || Ok((item.parsed(FROM, BusinessDate::parse)?, item.parsed(TO, BusinessDate::parse)?));
-        match item.text(KIND)? {
+        match item.text(CONTENT)? {
             "customer_data" => Ok(Self::CustomerData(customer()?)),
             "customer_history" => Ok(Self::CustomerHistory(customer()?, days()?)),
             "payees" => Ok(Self::Payees),
             "payouts" => Ok(Self::Payouts(days()?)),
             "statements" => Ok(Self::Statements(item.parsed(MONTH, BusinessMonth::parse)?)),
-            _ => Err(ItemError::invalid(KIND)),
+            _ => Err(ItemError::invalid(CONTENT)),
         }
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
-        let mut all = vec![(KIND, self.kind().to_owned())];
+        let mut all = vec![(CONTENT, self.kind().to_owned())];
         all.extend(self.customer().map(|customer| (CUSTOMER, customer.to_string())));
         all.extend(self.days().into_iter().flat_map(|(from, to)| [(FROM, from.to_string()), (TO, to.to_string())]));
         all.extend(self.month().map(|month| (MONTH, month.to_string())));
@@ -204,7 +205,7 @@ pub fn plan(command: &FileRequest<'_>, cx: &Context) -> Result<Planned<FileJob>,
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    item.extend(Work::File.due(tenant, 0, cx.now, job.id).attributes());
+    item.extend(jobs::begun(tenant, JobKind::File, job.id, cx.now));
     let details = content.attributes();
     item.extend(details.iter().map(|(name, value)| ((*name).to_owned(), Value::s(value))));
     let subject = content.customer().map_or_else(|| format!("file:{}", job.id), |id| Account::Customer(id).to_string());
@@ -212,7 +213,7 @@ pub fn plan(command: &FileRequest<'_>, cx: &Context) -> Result<Planned<FileJob>,
     let details = details.into_iter().filter(|(name, _)| *name != CUSTOMER);
     let act = details.fold(act, |act, (name, value)| act.with(name, value));
     let items = vec![
-        TransactItem::put_new(Role::Job, keys::file(tenant, job.id), item, Failure::AlreadyExists),
+        TransactItem::put_new(Role::Job, keys::job(tenant, job.id), item, Failure::AlreadyExists),
         act.record(tenant, cx),
     ];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: job })
@@ -319,7 +320,7 @@ impl FileJob {
             stale(Condition::absent(FAILED_AT)),
         ];
         let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
-        let item = TransactItem::update(Role::Job, keys::file(tenant, self.id), update, guards);
+        let item = TransactItem::update(Role::Job, keys::job(tenant, self.id), update, guards);
         Transaction::unkeyed(vec![item])
     }
 }

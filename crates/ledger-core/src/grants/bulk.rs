@@ -7,7 +7,8 @@ use crate::dynamo::{AttributeKind, Attributes, Cmp, Condition, Item, ItemError, 
 use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError, Window};
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
-use crate::keys::{self, Work, attr};
+use crate::jobs;
+use crate::keys::{self, JobKind, attr};
 use crate::money::{Amount, Asset, stored_text};
 use crate::operation::Operation;
 use crate::personal::FreeText;
@@ -113,7 +114,6 @@ pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Dr
     let id = JobId::new(cx.resource_id);
     let count = command.customers.len();
     let customers = command.customers.iter().map(Value::s).collect();
-    let shard = keys::shard_of(id.uuid(), terms.due_shards);
     let mut item = Item::from([
         ("job_id".to_owned(), Value::s(id)),
         ("staff_id".to_owned(), Value::s(command.staff)),
@@ -126,7 +126,7 @@ pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Dr
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    item.extend(Work::GrantJob.due(&command.tenant, shard, cx.now, id).attributes());
+    item.extend(jobs::begun(&command.tenant, JobKind::Grant, id, cx.now));
     let act = Act::new(Actor::Staff(command.staff), Operation::BulkGrant, format!("job:{id}"))
         .because(Some(&command.reason))
         .with("amount", command.amount.text())

@@ -1,7 +1,7 @@
 //! Keys of cards.
 
 use super::{Key, Partition};
-use crate::ids::{CardId, JobId, Tenant};
+use crate::ids::{CardId, Tenant};
 
 /// A stored-value card.
 #[must_use]
@@ -13,10 +13,4 @@ pub fn card(tenant: &Tenant, id: CardId) -> Key {
 #[must_use]
 pub fn card_pin(tenant: &Tenant, id: CardId) -> Key {
     Partition::card(tenant, id).item("PIN")
-}
-
-/// A batch of cards.
-#[must_use]
-pub fn card_batch(tenant: &Tenant, id: JobId) -> Key {
-    Partition::tenant(tenant).item(format!("JOB#cards#{id}"))
 }

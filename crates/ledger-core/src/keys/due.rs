@@ -1,14 +1,17 @@
 //! The keys of the index `due`: what is to be published and sealed, and all other work, by the instant at which it is due.
 
 use super::attr;
+use super::job::JobKind;
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Update, Value};
-use crate::ids::{MerchantId, Tenant, TransactionId, least_born_at, parse_uuid};
+use crate::ids::{JobId, MerchantId, Tenant, TransactionId, least_born_at, parse_uuid};
 use crate::time::Timestamp;
 use crate::words::words;
 use std::fmt;
 use uuid::Uuid;
 
+/// The word of jobs of every kind in the list of due work.
+const JOB: &str = "job";
 /// The last part of the sort key of an entry whose event was taken: it is only to be sealed.
 const PUBLISHED: &str = "published";
 
@@ -16,8 +19,6 @@ words! {
     /// A kind of work with an instant at which it is due.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Work {
-        /// A bulk grant to continue.
-        GrantJob = "grant_job",
         /// An operation in flight whose lease may have ended.
         Flight = "flight",
         /// A top-up or refund to look up at the PSP.
@@ -28,22 +29,10 @@ words! {
         Settlement = "settlement",
         /// A reconciliation to run, again if it failed, or whose breaks are to be announced.
         Reconciliation = "reconciliation",
-        /// A preview of a change of terms to run.
-        TermsPreview = "terms_preview",
         /// A notice to announce.
         Notice = "notice",
         /// A merchant with a paid settlement, on whose cash bonuses may be due.
         CoveredCash = "covered_cash",
-        /// A batch of cards to continue.
-        CardBatch = "card_batch",
-        /// A job that winds a tenant down, to continue.
-        WindDown = "wind_down",
-        /// A run that closes merchants' periods, to continue.
-        SettlementRun = "settlement_run",
-        /// A file to be made.
-        File = "file",
-        /// A job that erases a customer's texts, to continue.
-        Erasure = "erasure",
     }
 }
 
@@ -54,10 +43,51 @@ impl Work {
         DueKeys { partition: due_partition(tenant, shard), sort: self.sort_key(at, id) }
     }
 
-    /// The sort key of work of this kind: `<instant>#<kind>#<id>`. Texts of instants sort by time.
+    /// The sort key of work of this kind.
     #[must_use]
     pub fn sort_key(self, at: Timestamp, id: impl fmt::Display) -> String {
-        format!("{at}#{}#{id}", self.name())
+        DueKind::Work(self).sort_key(at, id)
+    }
+}
+
+/// What is due: work of a kind, or a job of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DueKind {
+    /// Work.
+    Work(Work),
+    /// A job.
+    Job(JobKind),
+}
+
+impl From<Work> for DueKind {
+    fn from(work: Work) -> Self {
+        Self::Work(work)
+    }
+}
+
+impl From<JobKind> for DueKind {
+    fn from(kind: JobKind) -> Self {
+        Self::Job(kind)
+    }
+}
+
+impl DueKind {
+    /// The sort key of what is due of this kind: `<instant>#<work>#<id>`, or `<instant>#job#<kind>#<id>`. Texts of instants sort by
+    /// time.
+    #[must_use]
+    pub fn sort_key(self, at: Timestamp, id: impl fmt::Display) -> String {
+        match self {
+            Self::Work(work) => format!("{at}#{}#{id}", work.name()),
+            Self::Job(kind) => format!("{at}#{JOB}#{}#{id}", kind.name()),
+        }
+    }
+}
+
+impl JobKind {
+    /// The keys of a job of this kind, which is due from `at` on. All are in one shard: they are few.
+    #[must_use]
+    pub fn due(self, tenant: &Tenant, at: Timestamp, id: JobId) -> DueKeys {
+        DueKeys { partition: due_partition(tenant, 0), sort: DueKind::Job(self).sort_key(at, id) }
     }
 }
 
@@ -110,7 +140,7 @@ pub struct DueWork<'a> {
     /// When it is due.
     pub at: Timestamp,
     /// Its kind.
-    pub work: Work,
+    pub kind: DueKind,
     /// The id of what is due, as its kind has it.
     pub id: &'a str,
 }
@@ -120,8 +150,14 @@ impl<'a> DueWork<'a> {
     #[must_use]
     pub fn parse(sort_key: &'a str) -> Option<Self> {
         let (at, rest) = sort_key.split_once('#')?;
-        let (work, id) = rest.split_once('#')?;
-        Some(Self { at: Timestamp::parse(at).ok()?, work: Work::parse(work)?, id })
+        let (word, rest) = rest.split_once('#')?;
+        let (kind, id) = if word == JOB {
+            let (kind, id) = rest.split_once('#')?;
+            (JobKind::parse(kind)?.into(), id)
+        } else {
+            (Work::parse(word)?.into(), rest)
+        };
+        Some(Self { at: Timestamp::parse(at).ok()?, kind, id })
     }
 }
 
@@ -212,16 +248,19 @@ mod tests {
     #[test]
     fn work_is_sorted_by_its_instant_and_read_back() {
         let (early, late) = (Timestamp::from_millis(1_000), Timestamp::from_millis(2_000));
-        for work in Work::ALL {
-            let sort = work.sort_key(early, ID);
-            assert_eq!(DueWork::parse(&sort), Some(DueWork { at: early, work, id: ID }), "{sort}");
-            assert!(Work::ALL.into_iter().all(|other| sort < other.sort_key(late, "0")), "{sort}");
-            assert!(sort < due_until(early) && due_until(early) < work.sort_key(late, ID));
-            assert_eq!(Work::parse(work.name()), Some(work));
+        let all: Vec<DueKind> =
+            Work::ALL.into_iter().map(DueKind::Work).chain(JobKind::ALL.into_iter().map(DueKind::Job)).collect();
+        for kind in &all {
+            let sort = kind.sort_key(early, ID);
+            assert_eq!(DueWork::parse(&sort), Some(DueWork { at: early, kind: *kind, id: ID }), "{sort}");
+            assert!(all.iter().all(|other| sort < other.sort_key(late, "0")), "{sort}");
+            assert!(sort < due_until(early) && due_until(early) < kind.sort_key(late, ID));
         }
-        for wrong in ["", ID, "1970-01-01T00:00:01.000Z#hold", "1970-01-01T00:00:01.000Z#credit#x", "x#hold#y"] {
-            assert_eq!(DueWork::parse(wrong), None, "{wrong}");
+        let at = "1970-01-01T00:00:01.000Z";
+        for wrong in ["#hold", "#credit#x", "#job#x", "#job#hold#x", "#grant#x"].map(|rest| format!("{at}{rest}")) {
+            assert_eq!(DueWork::parse(&wrong), None, "{wrong}");
         }
+        assert_eq!(["", ID, "x#hold#y"].map(DueWork::parse), [None; 3]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub struct ItemForm {
 }
 
 /// Every kind of item, by partition.
-pub const ITEM_FORMS: [ItemForm; 93] = [
+pub const ITEM_FORMS: [ItemForm; 86] = [
     // What the tenant is: it stays small.
     form(TENANT, "CONFIG", "configuration"),
     form(TENANT, "TERMS#<version>", "version of the terms"),
@@ -27,16 +27,10 @@ pub const ITEM_FORMS: [ItemForm; 93] = [
     form(TENANT, "DENIED#<id>#<hour>", "denials of a member in an hour"),
     form(TENANT, "OWNER_RECOVERY", "last recovery of the owners"),
     form(TENANT, "MIGRATION#<kind>", "last pass of a migration"),
-    form(TENANT, "JOB#<id>", "bulk grant"),
-    form(TENANT, "JOB#cards#<id>", "batch of cards"),
-    form(TENANT, "JOB#preview#<id>", "preview of a change of terms"),
-    form(TENANT, "JOB#file#<id>", "job that makes a file"),
-    form(TENANT, "JOB#settlement_run#<id>", "settlement run"),
-    form(TENANT, "JOB#settlement_run_line#<id>#<merchant>", "line of a settlement run"),
-    form(TENANT, "JOB#wind_down#<id>", "job that winds a tenant down"),
-    form(TENANT, "JOB#wind_down_line#<id>#<state>#<account>", "line of a job that winds down"),
-    form(TENANT, "JOB#erasure#<id>", "job that erases a customer's texts"),
     form("rate#<window>", "RATE", "requests of a window"),
+    // Jobs.
+    listed("job#<id>", "JOB", "job", "jobs#<kind>#0"),
+    form("job#<id>", "LINE#<place>", "line of a job"),
     // What the staff does.
     listed("audit#<day>#<shard>", "AUDIT#<id>", "act of the staff", "acts_of#<customer>#0"),
     form("audit#<day>#<shard>", "NOTICE#<id>", "notice of a change"),
@@ -143,7 +137,7 @@ const fn listed(partition: &'static str, sort_key: &'static str, name: &'static 
 pub fn kind_of(partition_key: &str, sort_key: &str) -> Option<&'static ItemForm> {
     let (_, partition) = partition_key.split_once('#')?;
     let is_of = |form: &&ItemForm| fits(form.partition, partition) && fits(form.sort_key, sort_key);
-    // `JOB#file#<id>` is more than `JOB#<id>`.
+    // `LOOKUP#sign_in` is more than `LOOKUP#<what>`.
     ITEM_FORMS.iter().filter(is_of).max_by_key(|form| fixed(form.sort_key).len())
 }
 
@@ -166,9 +160,9 @@ mod tests {
     fn kind_is_that_of_the_longest_form() {
         let id = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
         for (partition, sort_key, name) in [
-            ("tenant#root", format!("JOB#{id}"), Some("bulk grant")),
-            ("tenant#root", format!("JOB#file#{id}"), Some("job that makes a file")),
-            ("tenant#root", format!("JOB#settlement_run_line#{id}#{id}"), Some("line of a settlement run")),
+            ("job#1", "JOB".to_owned(), Some("job")),
+            ("job#1", format!("LINE#customer:{id}"), Some("line of a job")),
+            ("job#1", "LINE".to_owned(), None),
             ("tenant#root", "TERMS#0000000001".to_owned(), Some("version of the terms")),
             ("customer#1", "LOOKUP#sign_in".to_owned(), Some("whose sign-in a subject is")),
             ("customer#1", "LOOKUP#email".to_owned(), Some("what a customer is found by")),

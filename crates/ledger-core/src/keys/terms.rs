@@ -1,7 +1,7 @@
-//! The keys of the versions of a tenant's terms, of previews of their changes, and of the budgets of its assets.
+//! The keys of the versions of a tenant's terms, and of the budgets of its assets.
 
 use super::{Key, Partition};
-use crate::ids::{PreviewId, Tenant};
+use crate::ids::Tenant;
 use crate::money::Asset;
 use crate::terms_version::TermsVersion;
 
@@ -21,13 +21,4 @@ pub const ASSET_BUDGET: &str = "BUDGET#";
 #[must_use]
 pub fn asset_budget(tenant: &Tenant, asset: &Asset) -> Key {
     Partition::tenant(tenant).item(format!("{ASSET_BUDGET}{asset}"))
-}
-
-/// The prefix of previews of changes of terms.
-pub const PREVIEW: &str = "JOB#preview#";
-
-/// A preview of a change of terms.
-#[must_use]
-pub fn terms_preview(tenant: &Tenant, id: PreviewId) -> Key {
-    Partition::tenant(tenant).item(format!("{PREVIEW}{id}"))
 }

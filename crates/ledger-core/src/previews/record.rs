@@ -4,8 +4,9 @@ use super::compare::{Comparison, Difference, Planned as PlannedPayment, Side};
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::ids::{Actor, PreviewId, StaffId, Tenant, parse_uuid};
-use crate::keys::{self, Work, attr};
+use crate::ids::{Actor, JobId, StaffId, Tenant, parse_uuid};
+use crate::jobs;
+use crate::keys::{self, JobKind, attr};
 use crate::lease::{Holder, Leasable, Leased};
 use crate::money::{Asset, Balance};
 use crate::operation::Operation;
@@ -54,7 +55,7 @@ pub enum PreviewFailure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
     /// Its id.
-    pub id: PreviewId,
+    pub id: JobId,
     /// The present state.
     pub state: PreviewState,
     /// The staff member who requested it.
@@ -150,7 +151,7 @@ impl Preview {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let comparison = item.opt_map("result")?.map(read_comparison).transpose()?;
         Ok(Self {
-            id: item.parsed("preview_id", PreviewId::parse)?,
+            id: item.parsed("job_id", JobId::parse)?,
             state: item.named("state", PreviewState::parse)?,
             requested_by: item.parsed("requested_by", StaffId::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
@@ -169,7 +170,7 @@ impl Preview {
 
     fn item(&self, tenant: &Tenant) -> Item {
         let mut item = Item::from([
-            ("preview_id".to_owned(), Value::s(self.id)),
+            ("job_id".to_owned(), Value::s(self.id)),
             ("state".to_owned(), Value::s(self.state)),
             ("requested_by".to_owned(), Value::s(self.requested_by)),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
@@ -177,7 +178,7 @@ impl Preview {
             ("terms_version".to_owned(), Value::int(self.version.number().into())),
             (attr::TTL.to_owned(), Value::int(self.created_at.plus(KEPT).seconds())),
         ]);
-        item.extend(Work::TermsPreview.due(tenant, 0, self.created_at, self.id).attributes());
+        item.extend(jobs::begun(tenant, JobKind::TermsPreview, self.id, self.created_at));
         item.extend(self.holder.attributes());
         item.extend(self.changes.as_ref().map(|changes| ("changes".to_owned(), changes.item())));
         item
@@ -191,7 +192,7 @@ impl Preview {
         if self.state.is_over() {
             return Ok(None);
         }
-        Leased::take(keys::terms_preview(tenant, self.id), self.holder, Vec::new(), now, |holder| {
+        Leased::take(keys::job(tenant, self.id), self.holder, Vec::new(), now, |holder| {
             let state = PreviewState::Running;
             let taken = Self { state, holder, ..self.clone() };
             (taken, holder.taken(Update::new()).set("state", "state", Value::s(state)))
@@ -239,7 +240,7 @@ pub fn plan(request: &PreviewRequest, cx: &Context) -> Result<Planned<Preview>, 
     let days = u16::try_from(request.days).ok().filter(|days| (1..=PREVIEW_DAYS_MAX).contains(&u32::from(*days)));
     let days = days.ok_or(PlanRefusal::Invalid { field: "days", why: "must be 1 to 31" })?;
     let preview = Preview {
-        id: PreviewId::new(cx.resource_id),
+        id: JobId::new(cx.resource_id),
         state: PreviewState::Requested,
         requested_by: request.staff,
         created_at: cx.now,
@@ -252,7 +253,7 @@ pub fn plan(request: &PreviewRequest, cx: &Context) -> Result<Planned<Preview>, 
         comparison: None,
     };
     let tenant = &request.tenant;
-    let key = keys::terms_preview(tenant, preview.id);
+    let key = keys::job(tenant, preview.id);
     let mut act = Act::new(Actor::Staff(request.staff), Operation::TermsPreview, format!("preview:{}", preview.id))
         .with("days", request.days);
     for change in request.changes.iter().flat_map(TermsChanges::iter) {

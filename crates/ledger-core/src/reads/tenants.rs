@@ -4,7 +4,7 @@ use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
 use crate::ids::{ApprovalId, Employer, FindingId, JobId, RunId, StaffId, Tenant, least_born_at};
-use crate::keys::{self, Partition, sk};
+use crate::keys::{self, JobKind, Partition, sk};
 use crate::time::{Timestamp, UtcDay, UtcMonth};
 use uuid::Uuid;
 
@@ -44,17 +44,21 @@ pub fn breaks(tenant: &Tenant, from: Option<Timestamp>, after: Option<(RunId, Fi
     Query::by_owner_within(keys::breaks_partition(tenant), range).newest_first().after(after)
 }
 
-/// The greatest id of a bulk grant. Other items under the prefix have a word where a grant has its id, which begins with the
-/// time: it begins with a digit for some thousand years.
-const JOB_ID_MAX: Uuid = Uuid::from_u128(0x9fff_ffff_ffff_ffff_ffff_ffff_ffff_ffff);
-
-/// The bulk grants of `from` or later, newest first, after the job `after`.
+/// The keys of the tenant's jobs of a kind, of `from` or later, newest first, after the job `after`. One that was just requested may
+/// be missing.
 #[must_use]
-pub fn grant_jobs(tenant: &Tenant, from: Option<Timestamp>, after: Option<Uuid>) -> Query {
-    let key = |id: Uuid| keys::job(tenant, JobId::new(id)).sk().to_owned();
-    let range = SortRange::between(key(from.map_or(Uuid::nil(), least_born_at)), key(JOB_ID_MAX));
-    let after = after.map(key);
-    Query::partition(&Partition::tenant(tenant), range).newest_first().after(after)
+pub fn jobs(tenant: &Tenant, kind: JobKind, from: Option<Timestamp>, after: Option<Uuid>) -> Query {
+    let range = from.map_or(SortRange::ALL, |from| SortRange::ALL.at_least(&least_born_at(from).to_string()));
+    Query::by_owner_within(keys::jobs_partition(tenant, kind), range)
+        .newest_first()
+        .after(after.map(|id| id.to_string()))
+}
+
+/// The lines of a job, of all or of those whose names begin with `begin`, after a line's sort key.
+#[must_use]
+pub fn job_lines(tenant: &Tenant, job: JobId, begin: Option<&str>, after: Option<String>) -> Query {
+    let lines = SortRange::prefix(keys::job_lines(begin));
+    Query::partition(&Partition::job(tenant, job), lines).after(after)
 }
 
 /// The tenant's migration passes.
@@ -67,44 +71,6 @@ pub fn migration_passes(tenant: &Tenant) -> Query {
 #[must_use]
 pub fn terms(tenant: &Tenant) -> Query {
     Query::partition(&Partition::tenant(tenant), SortRange::prefix(keys::TERMS)).newest_first()
-}
-
-/// Previews of changes of the tenant's terms, newest first.
-#[must_use]
-pub fn terms_previews(tenant: &Tenant, after: Option<Uuid>) -> Query {
-    newest(&Partition::tenant(tenant), keys::PREVIEW, after)
-}
-
-/// The jobs that wind the tenant down, newest first.
-#[must_use]
-pub fn wind_downs(tenant: &Tenant, after: Option<Uuid>) -> Query {
-    newest(&Partition::tenant(tenant), keys::WIND_DOWN, after)
-}
-
-/// The lines of such a job, of all accounts or of those in one state, after a line's sort key.
-#[must_use]
-pub fn wind_down_lines(tenant: &Tenant, job: JobId, state: Option<&str>, after: Option<String>) -> Query {
-    let lines = SortRange::prefix(keys::wind_down_lines(job, state));
-    Query::partition(&Partition::tenant(tenant), lines).after(after)
-}
-
-/// The jobs that make files, newest first.
-#[must_use]
-pub fn files(tenant: &Tenant, after: Option<Uuid>) -> Query {
-    newest(&Partition::tenant(tenant), keys::FILE, after)
-}
-
-/// The runs that close merchants' periods, newest first.
-#[must_use]
-pub fn settlement_runs(tenant: &Tenant, after: Option<Uuid>) -> Query {
-    newest(&Partition::tenant(tenant), keys::SETTLEMENT_RUN, after)
-}
-
-/// The lines of such a run, by merchant, after a line's sort key.
-#[must_use]
-pub fn settlement_run_lines(tenant: &Tenant, run: JobId, after: Option<String>) -> Query {
-    let lines = SortRange::prefix(keys::settlement_run_lines(run));
-    Query::partition(&Partition::tenant(tenant), lines).after(after)
 }
 
 /// The staff of an employer, largest id first, after the member `after`.

@@ -127,6 +127,6 @@ fn line(merchant: MerchantId, status: LineStatus, now: Timestamp) -> Item {
 
 /// Writes a line if the run has none of the merchant.
 fn written(tenant: &Tenant, run: JobId, merchant: MerchantId, item: Item) -> TransactItem {
-    let key = keys::settlement_run_line(tenant, run, merchant);
+    let key = keys::job_line(tenant, run, merchant);
     TransactItem::put_new(Role::SettlementRunLine, key, item, Failure::StalePlan)
 }

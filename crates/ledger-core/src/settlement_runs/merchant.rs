@@ -45,7 +45,7 @@ impl SeenMerchant {
         [
             Partition::merchant(tenant, merchant).profile(),
             keys::settling(tenant, merchant),
-            keys::settlement_run_line(tenant, run.id, merchant),
+            keys::job_line(tenant, run.id, merchant),
         ]
     }
 

@@ -6,7 +6,8 @@ use crate::calendar::SettlementSchedule;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, JobId, MerchantId, StaffId, Tenant};
-use crate::keys::{self, Work, attr};
+use crate::jobs;
+use crate::keys::{self, JobKind, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -137,7 +138,7 @@ pub(super) fn start(command: &RunStart<'_>, cx: &Context) -> Planned<SettlementR
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    item.extend(Work::SettlementRun.due(tenant, 0, cx.now, run.id).attributes());
+    item.extend(jobs::begun(tenant, JobKind::SettlementRun, run.id, cx.now));
     item.extend(schedule.map(|schedule| (SCHEDULE.to_owned(), Value::s(schedule))));
     item.extend(run.staff.map(|staff| ("staff_id".to_owned(), Value::s(staff))));
     item.extend(run.reason.as_ref().map(|reason| ("reason".to_owned(), Value::s(reason.expose()))));
@@ -145,7 +146,7 @@ pub(super) fn start(command: &RunStart<'_>, cx: &Context) -> Planned<SettlementR
         .because(run.reason.as_ref())
         .with(CLOSING, closing);
     let items = vec![
-        TransactItem::put_new(Role::Job, keys::settlement_run(tenant, run.id), item, Failure::AlreadyExists),
+        TransactItem::put_new(Role::Job, keys::job(tenant, run.id), item, Failure::AlreadyExists),
         act.record(tenant, cx),
     ];
     Planned { draft: Draft { entry: None, items }, receipt: run }
@@ -248,6 +249,6 @@ impl SettlementRun {
             None => Condition::absent(AFTER),
         };
         let guards = vec![stale(Condition::exists(attr::PK)), stale(after), stale(Condition::absent(FINISHED_AT))];
-        TransactItem::update(Role::Job, keys::settlement_run(tenant, self.id), update, guards)
+        TransactItem::update(Role::Job, keys::job(tenant, self.id), update, guards)
     }
 }

@@ -5,7 +5,7 @@ use crate::closing::ClosingReceipt;
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::{CustomerId, JobId, Tenant, TransactionId};
-use crate::keys::{self, attr};
+use crate::keys::{self, Key, attr};
 use crate::money::{Asset, stored_text};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Role, TransactItem};
@@ -114,12 +114,16 @@ fn line(account: Account, state: LineState, rest: Item, now: Timestamp) -> Item 
     ])
 }
 
+/// The key of the line of an account in a state.
+pub(super) fn key(tenant: &Tenant, job: JobId, state: LineState, account: Account) -> Key {
+    keys::job_line(tenant, job, format_args!("{}#{account}", state.name()))
+}
+
 /// Writes a line if the job has none of the account, in either state.
 fn written(tenant: &Tenant, job: JobId, (account, state): (Account, LineState), item: Item) -> [TransactItem; 2] {
-    let key = |state: LineState| keys::wind_down_line(tenant, job, state.name(), account);
     let absent = Clause { condition: Condition::absent(attr::PK), failure: Failure::StalePlan };
     [
-        TransactItem::put_new(Role::WindDownLine, key(state), item, Failure::StalePlan),
-        TransactItem::check(Role::WindDownLine, key(state.other()), vec![absent]),
+        TransactItem::put_new(Role::WindDownLine, key(tenant, job, state, account), item, Failure::StalePlan),
+        TransactItem::check(Role::WindDownLine, key(tenant, job, state.other(), account), vec![absent]),
     ]
 }

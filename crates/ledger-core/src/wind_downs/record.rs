@@ -11,7 +11,8 @@ use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError};
 use crate::ids::{Actor, CardId, CustomerId, JobId, StaffId, Tenant};
-use crate::keys::{self, Key, Partition, Shards, Work, attr};
+use crate::jobs;
+use crate::keys::{self, JobKind, Key, Partition, Shards, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -148,10 +149,10 @@ pub fn plan(command: &WindDownStart<'_>, cx: &Context) -> Result<Planned<WindDow
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    item.extend(Work::WindDown.due(tenant, 0, cx.now, id).attributes());
+    item.extend(jobs::begun(tenant, JobKind::WindDown, id, cx.now));
     let act = Act::new(Actor::Staff(*staff), Operation::WindDown, subject(id)).because(Some(reason));
     let items = vec![
-        TransactItem::put_new(Role::Job, keys::wind_down(tenant, id), item, Failure::AlreadyExists),
+        TransactItem::put_new(Role::Job, keys::job(tenant, id), item, Failure::AlreadyExists),
         act.record(tenant, cx),
     ];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: job })
@@ -175,7 +176,7 @@ pub fn plan_stop(command: &WindDownStop<'_>, job: &WindDown, cx: &Context) -> Re
     let items = vec![
         TransactItem::update(
             Role::Job,
-            keys::wind_down(tenant, job.id),
+            keys::job(tenant, job.id),
             update.remove(attr::DUE_PK).remove(attr::DUE_SK),
             guards,
         ),
@@ -254,7 +255,7 @@ impl WindDown {
             Account::Customer(id) => Some(Partition::customer(tenant, id).profile()),
             Account::Merchant(_) | Account::Tenant(_) => None,
         };
-        let line = keys::wind_down_line(tenant, self.id, LineState::Closed.name(), account);
+        let line = line::key(tenant, self.id, LineState::Closed, account);
         record.into_iter().chain([line]).collect()
     }
 
@@ -332,7 +333,7 @@ impl WindDown {
         };
         let shard = Condition::compare(SHARD, Cmp::Eq, "seen", Value::int(self.shard.into()));
         let as_read = vec![stale(shard), stale(after)];
-        let mut items = vec![TransactItem::update(Role::Job, keys::wind_down(tenant, self.id), update, as_read)];
+        let mut items = vec![TransactItem::update(Role::Job, keys::job(tenant, self.id), update, as_read)];
         for open in &outcome.open {
             items.extend(line::open(tenant, self.id, open, now));
         }

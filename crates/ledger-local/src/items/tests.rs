@@ -11,9 +11,9 @@ fn pages() -> ItemPages {
 fn kind_of_a_key_is_that_of_the_longest_form() {
     let pages = pages();
     for (partition, sort, name) in [
-        ("tenant#root", format!("JOB#{ID}"), Some("A bulk grant")),
-        ("tenant#root", format!("JOB#file#{ID}"), Some("A job that makes a file")),
-        ("tenant#root", format!("JOB#other#{ID}"), None),
+        ("job#1", "JOB".to_owned(), Some("A job")),
+        ("job#1", format!("LINE#customer:{ID}"), Some("A line of a job")),
+        ("tenant#root", "JOB".to_owned(), None),
         ("tenant#root", "BUDGET#REGIONAL#yama".to_owned(), Some("The budget of an asset")),
         ("customer#1", "LOOKUP#sign_in".to_owned(), Some("A sign-in of a customer")),
         ("customer#1", "LOOKUP#email".to_owned(), Some("What a customer is found by")),

@@ -8,8 +8,8 @@ use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::canonical::parse_canonical;
 use ledger_core::ids::{
-    ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, PreviewId, RefundId,
-    RunId, SettlementId, ShopId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
+    ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId, RunId,
+    SettlementId, ShopId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
 use ledger_core::time::{BusinessDate, BusinessMonth, Timestamp, UtcDay};
 use serde::de::DeserializeOwned;
@@ -87,7 +87,6 @@ parse_id!(
     TopupId,
     TransactionId,
     RunId,
-    PreviewId,
     FindingId,
     SettlementId
 );

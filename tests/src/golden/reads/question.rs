@@ -138,31 +138,16 @@ pub enum Question {
         tenant: String,
         merchant: String,
     },
-    TermsPreviews {
+    Jobs {
         tenant: String,
+        kind: String,
+        from: Option<String>,
         after: Option<String>,
     },
-    WindDowns {
-        tenant: String,
-        after: Option<String>,
-    },
-    WindDownLines {
+    JobLines {
         tenant: String,
         job: String,
-        state: Option<String>,
-        after: Option<String>,
-    },
-    Files {
-        tenant: String,
-        after: Option<String>,
-    },
-    SettlementRuns {
-        tenant: String,
-        after: Option<String>,
-    },
-    SettlementRunLines {
-        tenant: String,
-        run: String,
+        begin: Option<String>,
         after: Option<String>,
     },
     RefusedPayments {
@@ -257,11 +242,6 @@ pub enum Question {
         tenant: String,
         from: Option<String>,
         after: Option<[String; 2]>,
-    },
-    GrantJobs {
-        tenant: String,
-        from: Option<String>,
-        after: Option<String>,
     },
     OpenHolds {
         tenant: String,

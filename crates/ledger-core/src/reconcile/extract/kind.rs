@@ -1,8 +1,8 @@
 //! The kinds of items in the table, by partition and sort key.
 
 use crate::keys::{
-    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, LOOKUP, NOTICE,
-    PERSON, REQUEST, SUBJECT, TERMS, sk,
+    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, LINE, LOOKUP,
+    NOTICE, PERSON, REQUEST, SUBJECT, TERMS, sk,
 };
 
 /// The prefix of the sort keys of markers, which only this module reads.
@@ -181,6 +181,8 @@ impl ItemKind {
             ("fold", "FOLD") | ("batch", "BATCH") => Self::TenantWork,
             ("reconciliation", "RECONCILIATION") => Self::TenantWork,
             ("reconciliation", _) if is(BREAK) => Self::TenantWork,
+            ("job", "JOB") => Self::TenantWork,
+            ("job", _) if is(LINE) => Self::TenantWork,
             ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
             _ => return None,
         })
@@ -229,4 +231,4 @@ impl ItemKind {
 /// Prefixes of sort keys of staff, in the partition of the tenant or of a merchant.
 const STAFF: [&str; 3] = [sk::STAFF, PERSON, "DENIED#"];
 /// Prefixes of sort keys in the tenant's own partition.
-const TENANT_WORK: [&str; 4] = [TERMS, ASSET_BUDGET, "JOB#", sk::MIGRATION];
+const TENANT_WORK: [&str; 3] = [TERMS, ASSET_BUDGET, sk::MIGRATION];

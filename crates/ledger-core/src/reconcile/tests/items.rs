@@ -108,7 +108,7 @@ fn item_of_an_unknown_kind_is_newer_and_shows_no_text_of_others() {
 }
 
 /// Partitions of every kind, and of no known kind.
-const PARTITIONS: [&str; 22] = [
+const PARTITIONS: [&str; 23] = [
     "customer",
     "card",
     "merchant",
@@ -128,13 +128,14 @@ const PARTITIONS: [&str; 22] = [
     "fold",
     "batch",
     "reconciliation",
+    "job",
     "tenant",
     "wallet",
     "",
 ];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 57] = [
+const SORT_KEYS: [&str; 58] = [
     "CASH_ROOM",
     "CASH_BONUS#1",
     "COLLECTION#",
@@ -188,7 +189,8 @@ const SORT_KEYS: [&str; 57] = [
     "TERMS#1",
     "BUDGET#1",
     "CALENDAR",
-    "JOB#1",
+    "JOB",
+    "LINE#1",
     "RATE",
     "LOAN#1",
     "",

@@ -7,7 +7,7 @@ use ledger_core::ids::{
     ApprovalId, CustomerId, Employer, FindingId, JobId, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
     TransactionId,
 };
-use ledger_core::keys::TotalsGroup;
+use ledger_core::keys::{JobKind, TotalsGroup};
 use ledger_core::reads::{self, Query, Request, Segment, Times};
 use ledger_core::time::{BusinessDate, UtcMonth};
 
@@ -107,15 +107,12 @@ impl Question {
             }
             Self::EntriesToPublishLate { tenant, shard } => reads::entries_to_publish_late(&slug(tenant), *shard),
             Self::LaneCredits { tenant, merchant: of } => reads::lane_credits(&slug(tenant), merchant(of)),
-            Self::TermsPreviews { tenant, after: from } => reads::terms_previews(&slug(tenant), after(from.as_ref())),
-            Self::WindDowns { tenant, after: from } => reads::wind_downs(&slug(tenant), after(from.as_ref())),
-            Self::WindDownLines { tenant, job, state, after } => {
-                reads::wind_down_lines(&slug(tenant), JobId::new(id(job)), state.as_deref(), after.clone())
+            Self::Jobs { tenant, kind, from, after: than } => {
+                let kind = JobKind::parse(kind).expect("a kind");
+                reads::jobs(&slug(tenant), kind, from.as_deref().map(at), after(than.as_ref()))
             }
-            Self::Files { tenant, after: from } => reads::files(&slug(tenant), after(from.as_ref())),
-            Self::SettlementRuns { tenant, after: from } => reads::settlement_runs(&slug(tenant), after(from.as_ref())),
-            Self::SettlementRunLines { tenant, run, after } => {
-                reads::settlement_run_lines(&slug(tenant), JobId::new(id(run)), after.clone())
+            Self::JobLines { tenant, job, begin, after } => {
+                reads::job_lines(&slug(tenant), JobId::new(id(job)), begin.as_deref(), after.clone())
             }
             Self::RefusedPayments { tenant, shard, from, until } => {
                 let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
@@ -136,9 +133,6 @@ impl Question {
                 reads::settlements_of_tenant(&slug(tenant), from.as_deref().map(at))
             }
             Self::OpenHolds { tenant, shard } => reads::open_holds(&slug(tenant), *shard),
-            Self::GrantJobs { tenant, from, after: than } => {
-                reads::grant_jobs(&slug(tenant), from.as_deref().map(at), after(than.as_ref()))
-            }
             Self::Breaks { tenant, from, after: than } => {
                 let after = than.as_ref().map(|[run, finding]| (RunId::new(id(run)), FindingId::new(id(finding))));
                 reads::breaks(&slug(tenant), from.as_deref().map(at), after)
