@@ -96,8 +96,10 @@ impl Played {
         let (world, days) = (&self.world, (self.year.days.0, self.world.app.now().business_date()));
         let by_day = world.totals("day", days, 100).await;
         assert_eq!(sum(&by_day), added_up(&self.books, |_| true, |_| true));
+        // A day that ended while the year was read is closed by the next fold.
+        let late = [days.1, days.1.days_before(1)].map(|date| json!(date.to_string()));
         for day in by_day.iter().filter(|day| day["status"] != "closed") {
-            assert_eq!(day["date"], days.1.to_string());
+            assert!(late.contains(&day["date"]), "{day}");
         }
         let by_merchant = self.totals_of_group(("merchant", "merchant_id"), days, 7).await;
         assert_eq!(by_merchant.len(), self.year.merchants.len());
