@@ -2,8 +2,8 @@
 
 use ledger_core::idempotency::{Flight, Phase};
 use ledger_core::ids::Tenant;
+use ledger_core::jobs::{Attempt, Details, Taken};
 use ledger_core::lease::{Holder, Leased};
-use ledger_core::previews::{Preview, PreviewState};
 use ledger_core::reconcile::run::{Run, RunState};
 use ledger_core::time::Timestamp;
 
@@ -35,12 +35,15 @@ pub fn of_run(tenant: &Tenant, run: &Run, now: Timestamp) -> Leased<Run> {
     earlier.take(tenant, now).expect("a form").expect("the lease is free").0
 }
 
-/// The lease holder of a preview.
+/// The lease holder of an attempt.
 ///
 /// # Panics
 /// If the lease cannot be taken.
 #[must_use]
-pub fn of_preview(tenant: &Tenant, preview: &Preview, now: Timestamp) -> Leased<Preview> {
-    let earlier = Preview { holder: before(preview.holder.fence), state: PreviewState::Requested, ..preview.clone() };
-    earlier.take(tenant, now).expect("a form").expect("the lease is free").0
+pub fn of_attempt<D: Details + Clone>(tenant: &Tenant, seen: &Attempt<D>, now: Timestamp) -> Leased<Attempt<D>> {
+    let earlier = Attempt { holder: before(seen.holder.fence), ..seen.clone() };
+    match earlier.take(tenant, now).expect("a form").expect("the lease is free") {
+        Taken::Begun(held, _) => *held,
+        Taken::TooOften(_) => panic!("begun too often"),
+    }
 }

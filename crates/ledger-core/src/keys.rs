@@ -48,8 +48,8 @@ pub use finding::{
     merchant_names_partition, named_place, names_partition, place, place_of, sign_in, terminals_of_partition,
     terminals_partition,
 };
-pub(crate) use job::LINE;
-pub use job::{JobKind, job, job_line, job_lines, jobs_partition};
+pub(crate) use job::LINE as JOB_LINE;
+pub use job::{JobKind, job, job_customers, job_line, jobs_partition};
 pub use kinds::{ITEM_FORMS, ItemForm, kind_of};
 pub use owner::{
     INDEX_BY_OWNER, acts_partition, attention_partition, cards_partition, holds_partition, listed_from,

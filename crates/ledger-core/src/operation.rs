@@ -79,8 +79,8 @@ words! {
         UnclaimedPayout = "unclaimed_payout",
         /// A job is started that closes every card and customer of the tenant; of each close, the operation of its key.
         WindDown = "wind_down",
-        /// Such a job is stopped.
-        WindDownStop = "wind_down_stop",
+        /// The operator stops a job.
+        JobStop = "job_stop",
         /// A customer sets or changes the PIN of their own card.
         CardPin = "card_pin",
         /// An attempt at a card's PIN is counted or taken back; not keyed.
@@ -177,8 +177,8 @@ words! {
         SettlementRunStart = "settlement_run_start",
         /// A file is asked for.
         FileRequest = "file_request",
-        /// A worker makes a file; not keyed.
-        FileMake = "file_make",
+        /// A worker goes on with a job; not keyed.
+        JobRun = "job_run",
         /// The operator sets the settlement schedule of a merchant.
         SettlementSchedule = "settlement_schedule",
         /// The operator resumes a stuck settlement.

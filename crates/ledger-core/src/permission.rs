@@ -76,8 +76,6 @@ permissions! {
         RefundRoomsChange = "refund_rooms.change",
         /// Records money that merchants bring for cash that they owe and cash of counters, and reverses cash top-ups.
         CashDepositsRecord = "cash_deposits.record",
-        /// Sees grants.
-        GrantsRead = "grants.read",
         /// Grants points and regional currency.
         GrantsIssue = "grants.issue",
         /// Sees adjustments.
@@ -102,6 +100,8 @@ permissions! {
         SettlementsOpen = "settlements.open",
         /// Requests that a bank file is sent again, or a transfer booked as returned.
         PayoutRequestsMake = "payout_requests.make",
+        /// Sees jobs whose work it may see, and stops those that it may start.
+        JobsRead = "jobs.read",
         /// Asks for files of what it may read, and fetches them.
         FilesRead = "files.read",
         /// Sees the totals of days.

@@ -43,7 +43,7 @@ pub enum Role {
     Terms,
     /// The marker of the operation that is reversed.
     OriginalMarker,
-    /// A bulk grant.
+    /// A job, or the customers of a bulk grant.
     Job,
     /// A top-up through the PSP.
     Topup,
@@ -109,10 +109,8 @@ pub enum Role {
     Recovery,
     /// A shop of a merchant, with the number of what is assigned to it.
     Shop,
-    /// The line of an account in a job that winds a tenant down.
-    WindDownLine,
-    /// The line of a merchant in a run that closes periods.
-    SettlementRunLine,
+    /// The line of a subject of a job.
+    JobLine,
     /// Up to which day a tenant's closing days were dealt with.
     SettlementCalendar,
 }

@@ -89,9 +89,9 @@ impl Api {
             let seen = self.call(Method::GET, "", None).await?;
             let pass = pass(&seen, kind);
             match pass.map(|pass| (text(pass, "status"), pass)) {
-                Some(("requested" | "running", pass)) => progress(&pass_line(pass)),
+                Some(("waiting" | "running", pass)) => progress(&pass_line(pass)),
                 Some((_, pass)) => {
-                    let left = pass.get("left").and_then(Value::as_u64).unwrap_or_default();
+                    let left = pass.get("failed").and_then(Value::as_u64).unwrap_or_default();
                     return Ok((status(&seen), left == 0 && text(pass, "status") == "done"));
                 }
                 None => return Err(MigrateError::Impossible("the pass no longer exists".to_owned())),
@@ -160,8 +160,8 @@ fn pass_line(pass: &Value) -> String {
         text(pass, "kind"),
         count("phase"),
         text(pass, "status"),
-        count("customers"),
+        count("done"),
         count("changed"),
-        count("left"),
+        count("failed"),
     )
 }

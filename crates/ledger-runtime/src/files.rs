@@ -7,25 +7,21 @@ mod payouts;
 mod statements;
 
 use crate::app::App;
+use crate::attempts::{Attempted, Ending, Progress};
 use crate::csv_file::CsvFile;
 use crate::file_store::StoredFile;
 use crate::problem::Problem;
 use crate::request::{Listing, Page};
-use ledger_core::files::{FileContent, FileJob};
-use ledger_core::ids::Tenant;
+use ledger_core::dynamo::Item;
+use ledger_core::files::FileContent;
+use ledger_core::ids::{JobId, Tenant};
 use ledger_core::time::BusinessDate;
 
 /// The items of a page that is read for a file.
 const PAGE: usize = 100;
 
-/// Where a file's progress is recorded, and what says that another worker has the job.
-pub trait FileProgress {
-    /// Records how many rows are written.
-    ///
-    /// # Errors
-    /// 503 if another worker has the job, or the store did not answer.
-    fn wrote(&mut self, rows: u64) -> impl Future<Output = Result<(), Problem>> + Send;
-}
+/// The attempt at a file.
+type FileProgress<'a> = Progress<'a, FileContent>;
 
 /// What a worker has written of a file.
 pub(crate) struct Made {
@@ -37,31 +33,30 @@ pub(crate) struct Made {
 
 /// The object of a job's file.
 #[must_use]
-pub fn object(tenant: &Tenant, job: &FileJob) -> String {
-    format!("{tenant}/{}", job.id)
+pub fn object(tenant: &Tenant, job: JobId) -> String {
+    format!("{tenant}/{job}")
 }
 
-/// Makes the file of a job; returns it with the number of its rows.
-///
-/// # Errors
-/// 503 if the store cannot be read, or the job is lost. 500 if an item cannot be read.
-pub async fn make(
-    app: &App,
-    tenant: &Tenant,
-    job: &FileJob,
-    progress: &mut (impl FileProgress + Send),
-) -> Result<(StoredFile, u64), Problem> {
-    let made = match job.content {
-        FileContent::CustomerData(customer) => customer_data::write(app, tenant, customer, progress).await?,
-        FileContent::CustomerHistory(customer, days) => history::write(app, tenant, (customer, days), progress).await?,
-        FileContent::Payees => payees::write(app, tenant, progress).await?,
-        FileContent::Payouts(days) => payouts::write(app, tenant, days, progress).await?,
-        FileContent::Statements(month) => statements::write(app, tenant, month, progress).await?,
-    };
-    let kind = job.content.kind().replace('_', "-");
-    let name = format!("{kind}-{}.{}", job.id, made.extension);
-    let file = StoredFile { object: object(tenant, job), name, media_type: made.media_type, bytes: made.bytes };
-    Ok((file, made.rows))
+impl Attempted for FileContent {
+    async fn make(app: &App, tenant: &Tenant, progress: &mut FileProgress<'_>) -> Result<Ending, Problem> {
+        let Some(store) = app.files() else { return Err(Problem::unavailable()) };
+        let (id, content) = (progress.job.head.id, progress.job.details);
+        let made = match content {
+            Self::CustomerData(customer) => customer_data::write(app, tenant, customer, progress).await?,
+            Self::CustomerHistory(customer, days) => history::write(app, tenant, (customer, days), progress).await?,
+            Self::Payees => payees::write(app, tenant, progress).await?,
+            Self::Payouts(days) => payouts::write(app, tenant, days, progress).await?,
+            Self::Statements(month) => statements::write(app, tenant, month, progress).await?,
+        };
+        let kind = content.kind().replace('_', "-");
+        let name = format!("{kind}-{id}.{}", made.extension);
+        let file = StoredFile { object: object(tenant, id), name, media_type: made.media_type, bytes: made.bytes };
+        if let Err(why) = store.put(file).await {
+            tracing::error!(%tenant, file = %id, why, "a file could not be stored");
+            return Err(Problem::unavailable());
+        }
+        Ok(Ending::Done(made.rows, Item::new()))
+    }
 }
 
 impl Made {

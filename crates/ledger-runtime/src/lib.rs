@@ -9,12 +9,13 @@
 //!    `sealed_heads`, `file_store`, `app`, `sign_in`, `permission`.
 //! 5. Parts that handlers share: `endpoint`, `csv_file`, `cards`, `acts`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `jobs`, `timeline`,
 //!    `reads`, `closing`, `settlement_runs`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
-//! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `figures`, `files`, `settlement`, `migration`, `reconcile`, `previews`.
+//! 6. Workers: `worker`, `attempts`, `crediting`, `publishing`, `sealing`, `figures`, `files`, `settlement`, `migration`, `reconcile`, `previews`.
 
 mod acts;
 pub mod announcer;
 pub mod app;
 pub mod approvals;
+pub mod attempts;
 pub mod cache;
 pub mod callers;
 pub mod card_pins;
@@ -38,7 +39,7 @@ pub mod files;
 pub mod finding;
 pub mod gateway;
 pub mod identity;
-mod jobs;
+pub mod jobs;
 pub mod limits;
 pub mod lists;
 pub mod logging;

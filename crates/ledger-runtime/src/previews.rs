@@ -1,81 +1,38 @@
 //! Previews of changes of terms: reads a tenant's payments of the last days, and compares how they were made with how they
-//! would be made. A worker that stops leaves the preview to another, which begins again: only its own record is written.
+//! would be made.
 
 use crate::app::App;
-use crate::due::DueList;
+use crate::attempts::{Attempted, Ending, Progress};
 use crate::problem::Problem;
 use futures::future::try_join_all;
-use http::StatusCode;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, JobKind, Key, attr};
-use ledger_core::lease::Leased;
-use ledger_core::operation::Operation;
+use ledger_core::keys::{self, Key, attr};
 use ledger_core::payments::PaymentRecord;
 use ledger_core::previews::{
-    Comparing, Comparison, PREVIEW_PAYMENTS_MAX, PastPayment, Preview, PreviewError, PreviewFailure,
+    Comparing, Comparison, PREVIEW_PAYMENTS_MAX, PastPayment, PreviewDetails, PreviewError, PreviewFailure,
 };
 use ledger_core::reads::{self, Times};
 use ledger_core::refused_payment::RefusedPayment;
 use ledger_core::terms::TenantTerms;
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::{BuildError, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-use tokio::time::Instant;
 
-/// The number of due previews that one call reads.
-const PREVIEWS: usize = 10;
-/// The number of times that a preview is begun before it fails.
-const BEGINS_MAX: i64 = 5;
-/// The interval at which a preview records its progress.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 /// The number of merchants, or of payers, that are read at once.
 const CONCURRENCY: usize = 8;
 /// The number of index entries, and of records, that are read per step.
 const PAGE_ITEMS: usize = 500;
 
-/// Runs the previews that are due for a tenant. Returns the number that ended.
-///
-/// # Errors
-/// 503 if the store cannot be read or written: a later call begins the preview again.
-pub async fn run_due(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
-    let mut ended: usize = 0;
-    for listed in due.next(JobKind::TermsPreview).await?.into_iter().take(PREVIEWS) {
-        let Some(item) = app.dynamo().get(&listed.key).await? else { continue };
-        if run(app, tenant, &Preview::read(&item)?).await? {
-            ended = ended.saturating_add(1);
+impl Attempted for PreviewDetails {
+    async fn make(app: &App, tenant: &Tenant, progress: &mut Progress<'_, Self>) -> Result<Ending, Problem> {
+        let mut run = Run { app, tenant, progress, payments: Vec::new() };
+        match run.compare().await {
+            Ok(comparison) => Ok(Ending::Done(run.count(), Self::result(&comparison))),
+            Err(Ended::Without(failure)) => Ok(Ending::Failed(failure.name())),
+            Err(Ended::Problem(problem)) => Err(problem),
         }
     }
-    Ok(ended)
-}
-
-/// Runs a preview to its end, unless another worker has it.
-async fn run(app: &App, tenant: &Tenant, seen: &Preview) -> Result<bool, Problem> {
-    let taken = seen.take(tenant, app.now()).map_err(|error| unbuilt(app, tenant, &error))?;
-    let Some((preview, taking)) = taken else { return Ok(false) };
-    if !write(app, tenant, &taking).await? {
-        return Ok(false);
-    }
-    let mut run = Run { app, tenant, preview: &preview, payments: Vec::new(), recorded: Instant::now() };
-    let ended = if preview.fence() > BEGINS_MAX {
-        tracing::error!(%tenant, preview = %preview.id, "preview begun too often");
-        Err(Ended::Without(PreviewFailure::Internal))
-    } else {
-        run.compare().await
-    };
-    let ended = match &ended {
-        Ok(comparison) => Ok(comparison),
-        Err(Ended::Without(failure)) => Err(*failure),
-        // If the store is unavailable, the preview stays due and is begun again.
-        Err(Ended::Problem(problem)) if problem.status() != StatusCode::INTERNAL_SERVER_ERROR => {
-            return Err(problem.clone());
-        }
-        Err(Ended::Problem(_)) => Err(PreviewFailure::Internal),
-    };
-    let finish = preview.finish(ended, run.count(), app.now()).map_err(|error| unbuilt(app, tenant, &error))?;
-    write(app, tenant, &finish).await
 }
 
 /// Why a preview has no result.
@@ -93,19 +50,17 @@ impl<E: Into<Problem>> From<E> for Ended {
 }
 
 /// One run of a preview.
-struct Run<'a> {
+struct Run<'a, 'b> {
     app: &'a App,
     tenant: &'a Tenant,
-    preview: &'a Leased<Preview>,
+    progress: &'a mut Progress<'b, PreviewDetails>,
     payments: Vec<PastPayment>,
-    /// When its progress was last recorded.
-    recorded: Instant,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     async fn compare(&mut self) -> Result<Comparison, Ended> {
         let present = self.app.terms(self.tenant).await?;
-        let changed = match &self.preview.changes {
+        let changed = match &self.progress.job.details.changes {
             Some(changes) => changes.applied(&present).ok_or(Ended::Without(PreviewFailure::TermsChanged))?,
             None => (*present).clone(),
         };
@@ -144,7 +99,7 @@ impl Run<'_> {
                 let entries = self.app.dynamo().query(&list.clone().after(after.take())).await?;
                 let records = self.records(&entries).await?;
                 let is_last = entries.len() < PAGE_ITEMS
-                    || records.last().is_some_and(|last| last.created_at < self.preview.from);
+                    || records.last().is_some_and(|last| last.created_at < self.progress.job.details.from);
                 for record in records.iter().filter(|record| self.is_covered(record.created_at)) {
                     payments.extend(PastPayment::of_record(record).map_err(|error| malformed(error.into()))?);
                 }
@@ -171,7 +126,7 @@ impl Run<'_> {
     /// Reads the payments that were refused.
     async fn read_refused(&mut self) -> Result<(), Ended> {
         for shard in 0..keys::LISTED_SHARDS.count() {
-            let (from, until) = (Some(self.preview.from), Some(self.preview.created_at));
+            let (from, until) = (Some(self.progress.job.details.from), Some(self.progress.job.head.created_at));
             let mut after = None;
             loop {
                 let list = reads::refused_payments(self.tenant, shard, Times { from, until, after });
@@ -226,33 +181,20 @@ impl Run<'_> {
     }
 
     fn is_covered(&self, at: Timestamp) -> bool {
-        self.preview.from <= at && at < self.preview.created_at
+        self.progress.job.details.from <= at && at < self.progress.job.head.created_at
     }
 
     async fn record_progress(&mut self) -> Result<(), Ended> {
-        if self.recorded.elapsed() < PROGRESS_INTERVAL {
-            return Ok(());
-        }
-        self.recorded = Instant::now();
-        let progress = self.preview.progress(self.count(), self.app.now());
-        let progress = progress.map_err(|error| unbuilt(self.app, self.tenant, &error))?;
-        if write(self.app, self.tenant, &progress).await? { Ok(()) } else { Err(Problem::busy().into()) }
+        let count = self.count();
+        Ok(self.progress.record(count).await?)
     }
 
-    fn count(&self) -> i64 {
-        i64::try_from(self.payments.len()).unwrap_or(i64::MAX)
+    fn count(&self) -> u64 {
+        u64::try_from(self.payments.len()).unwrap_or(u64::MAX)
     }
 }
 
 fn malformed(error: PreviewError) -> Problem {
     tracing::error!(%error, "payments cannot be compared");
     Problem::internal()
-}
-
-async fn write(app: &App, tenant: &Tenant, transaction: &Transaction) -> Result<bool, Problem> {
-    app.ledger().apply_as_read(tenant, Operation::TermsPreview, transaction).await
-}
-
-fn unbuilt(app: &App, tenant: &Tenant, error: &BuildError) -> Problem {
-    app.ledger().broken(tenant, Operation::TermsPreview, &error.to_string())
 }

@@ -1,12 +1,13 @@
-//! The runs that close merchants' periods, as they are shown: their lists, and what became of their settlements.
+//! The runs that close merchants' periods, as they are shown: what became of their settlements.
 
 use crate::app::App;
 use crate::cursor::PlacedCursor;
 use crate::problem::Problem;
-use ledger_core::ids::{JobId, Tenant};
+use ledger_core::dynamo::ItemError;
+use ledger_core::ids::{JobId, MerchantId, Tenant};
+use ledger_core::jobs::{Head, JobState, Line, LineState};
 use ledger_core::keys::{self, Key};
-use ledger_core::reads;
-use ledger_core::settlement_runs::{LineKind, LineStatus, RunSums, SettlementRun, SettlementRunLine, ToReview};
+use ledger_core::settlement_runs::{RunSums, ToReview, merchant_of};
 use ledger_core::settlements::Settlement;
 
 /// The lines that are read at once.
@@ -20,7 +21,9 @@ const NAMED_MAX: usize = 100;
 #[derive(Clone, Debug)]
 pub struct LineNow {
     /// The line.
-    pub line: SettlementRunLine,
+    pub line: Line,
+    /// The merchant.
+    pub merchant: MerchantId,
     /// The settlement, if one was opened.
     pub settlement: Option<Settlement>,
 }
@@ -32,53 +35,48 @@ pub struct RunReport {
     pub sums: RunSums,
     /// The merchants to which a person must see, up to a hundred.
     pub to_review: Vec<ToReview>,
-    /// Whether the run is finished and every line of it was read.
+    /// Whether the run is done and every line of it was read.
     pub is_complete: bool,
 }
 
 impl App {
-    /// A page of the lines of a run, by merchant: of `limit` lines those with a status, or all.
+    /// A page of the lines of a run, by merchant: of `limit` lines those in a state, or all.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn settlement_run_lines(
         &self,
         (tenant, run): (&Tenant, JobId),
-        status: Option<LineStatus>,
-        (limit, cursor): (usize, Option<PlacedCursor>),
+        state: Option<LineState>,
+        page: (usize, Option<PlacedCursor>),
     ) -> Result<(Vec<LineNow>, Option<String>), Problem> {
-        let prefix = keys::job_lines(None);
-        let after = cursor.map(|cursor| format!("{prefix}{}", cursor.place()));
-        let (lines, has_more) = self.lines_after((tenant, run), after, limit).await?;
-        let next =
-            lines.last().filter(|_| has_more).map(|last| PlacedCursor::after(&last.merchant.to_string()).to_string());
-        let wanted = lines.into_iter().filter(|line| status.is_none_or(|status| status == line.status)).collect();
-        Ok((self.lines_now(tenant, wanted).await?, next))
+        let (lines, next) = self.job_lines((tenant, run), state, page).await?;
+        Ok((self.lines_now(tenant, lines).await?, next))
     }
 
-    /// What became of the merchants of a run that was read. One that was not finished then may have more lines.
+    /// What became of the merchants of a run that was read. One that had not ended then may have more lines.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
-    pub async fn settlement_run_report(&self, tenant: &Tenant, run: &SettlementRun) -> Result<RunReport, Problem> {
-        let is_complete = run.finished_at.is_some();
+    pub async fn settlement_run_report(&self, tenant: &Tenant, run: &Head) -> Result<RunReport, Problem> {
+        let is_complete = run.state == JobState::Done;
         let mut report = RunReport { sums: RunSums::none(), to_review: Vec::new(), is_complete };
-        let run = run.id;
-        let (mut after, mut read) = (None, 0_usize);
+        let (mut after, mut read) = (None::<String>, 0_usize);
         loop {
-            let (lines, has_more) = self.lines_after((tenant, run), after.take(), LINES_AT_ONCE).await?;
+            let lines = self.lines_after((tenant, run.id), after.as_deref(), LINES_AT_ONCE).await?;
+            let has_more = lines.len() >= LINES_AT_ONCE;
             read = read.saturating_add(lines.len());
-            after = lines.last().map(|last| keys::job_line(tenant, run, last.merchant).sk().to_owned());
-            for LineNow { line, settlement } in self.lines_now(tenant, lines).await? {
+            after = lines.last().map(|last| last.subject.clone());
+            for LineNow { line, merchant, settlement } in self.lines_now(tenant, lines).await? {
                 let to_review = match &settlement {
                     Some(settlement) => {
                         report.sums.add(settlement).map_err(|_| Problem::internal())?;
                         ToReview::of(settlement)
                     }
-                    None => (line.status.kind() == LineKind::Stuck).then(|| ToReview {
-                        merchant: line.merchant,
+                    None => (line.state == LineState::Failed).then(|| ToReview {
+                        merchant,
                         settlement: None,
-                        why: line.status.name(),
+                        why: line.code.unwrap_or_default(),
                     }),
                 };
                 if report.to_review.len() < NAMED_MAX {
@@ -96,26 +94,16 @@ impl App {
         }
     }
 
-    async fn lines_after(
-        &self,
-        (tenant, run): (&Tenant, JobId),
-        after: Option<String>,
-        limit: usize,
-    ) -> Result<(Vec<SettlementRunLine>, bool), Problem> {
-        let query = reads::job_lines(tenant, run, None, after).limit(limit.saturating_add(1));
-        let mut found = self.dynamo().query(&query).await?;
-        let has_more = found.len() > limit;
-        found.truncate(limit);
-        Ok((found.iter().map(SettlementRunLine::read).collect::<Result<_, _>>()?, has_more))
-    }
-
-    async fn lines_now(&self, tenant: &Tenant, lines: Vec<SettlementRunLine>) -> Result<Vec<LineNow>, Problem> {
-        let key = |line: &SettlementRunLine| Some(keys::settlement(tenant, line.merchant, line.settlement?));
+    async fn lines_now(&self, tenant: &Tenant, lines: Vec<Line>) -> Result<Vec<LineNow>, Problem> {
+        let of = |line: Line| merchant_of(&line).map(|merchant| (line, merchant));
+        let lines = lines.into_iter().map(of).collect::<Result<Vec<_>, ItemError>>()?;
+        let key =
+            |(line, merchant): &(Line, MerchantId)| Some(keys::settlement(tenant, *merchant, line.settlement_id?));
         let wanted: Vec<Key> = lines.iter().filter_map(key).collect();
         let mut items = self.dynamo().get_many(&wanted).await?.into_iter();
-        let with = |line: SettlementRunLine| {
-            let item = line.settlement.and_then(|_| items.next().flatten());
-            Ok(LineNow { settlement: item.as_ref().map(Settlement::read).transpose()?, line })
+        let with = |(line, merchant): (Line, MerchantId)| {
+            let item = line.settlement_id.and_then(|_| items.next().flatten());
+            Ok(LineNow { settlement: item.as_ref().map(Settlement::read).transpose()?, line, merchant })
         };
         lines.into_iter().map(with).collect()
     }

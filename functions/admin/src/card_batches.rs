@@ -3,12 +3,14 @@
 use crate::cards;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::cards::batch::{self, CardBatch, CardBatchIssue, CardBatchReceipt};
+use ledger_core::cards::batch::{self, CardBatch, CardBatchDetails, CardBatchIssue};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, JobId};
-use ledger_core::keys::JobKind;
+use ledger_core::jobs::Details;
+use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
+use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::cursor::Cursor;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -16,7 +18,7 @@ use ledger_runtime::execute::{Outcome, accepted};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId, SentText};
-use ledger_runtime::views::words;
+use ledger_runtime::views::{JobDetail, JobView};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -34,42 +36,16 @@ pub(crate) struct CardBatchBody {
     reason: Option<String>,
 }
 
-/// A stored batch.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CardBatchAcceptedView {
-    /// The batch's id.
-    batch_id: String,
-    /// `accepted`.
-    #[schema(value_type = words::JobAccepted)]
-    status: &'static str,
-    /// The number of cards.
-    count: u32,
-    /// The time of the request.
-    created_at: String,
-}
-
 /// The progress of a batch, with a page of its cards.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CardBatchView {
-    /// The batch's id.
-    batch_id: String,
-    /// `running`, or `finished` if every card is issued.
-    #[schema(value_type = words::CardBatchStatus)]
-    status: &'static str,
-    /// The number of cards.
-    count: u32,
-    /// The number of cards that are issued.
-    done: u32,
-    /// The time from which the cards cannot be used; absent if they do not expire.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<String>,
+    #[serde(flatten)]
+    job: JobDetail,
     /// The ids of issued cards, in a fixed order.
     card_ids: Vec<String>,
     /// The cursor of the next page; absent on the last page of the cards that are issued.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// The time of the request.
-    created_at: String,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/card-batches")
@@ -77,7 +53,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/card-batches")
     .about("The batch is stored, and its cards are issued in the background: 10,000 in some minutes.")
     .permission(Permission::CardsManage)
     .body::<CardBatchBody>()
-    .accepted::<CardBatchAcceptedView>("Stored as a batch")
+    .accepted::<JobView>("Stored as a job")
     .keyed(Operation::CardBatch);
 
 pub(crate) async fn create(
@@ -96,24 +72,17 @@ pub(crate) async fn create(
         let reason = request::text_of(reason.as_ref())?;
         let (tenant, staff, count) = (who.tenant(), who.staff_id(), body.count);
         let issue = CardBatchIssue { tenant, staff, count, expires_at, reason: reason.as_ref() };
-        Ok(batch::plan(&issue, &cx)?)
+        let Planned { draft, receipt: CardBatch { head, details, .. } } = batch::plan(&issue, &cx)?;
+        Ok(Planned { draft, receipt: (head.id, JobView::of(&head, &details.attributes())?) })
     };
-    let stored = |receipt: &CardBatchReceipt| {
-        let view = CardBatchAcceptedView {
-            batch_id: receipt.id.to_string(),
-            status: "accepted",
-            count: receipt.count,
-            created_at: receipt.created_at.to_string(),
-        };
-        accepted(GET.path(&[&receipt.id]), &view)
-    };
+    let stored = |(id, view): &(JobId, JobView)| accepted(GET.path(&[id]), view);
     Ok(app.perform(claim.clone(), admission, plan, stored).await)
 }
 
-pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/card-batches/{batch_id}")
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/card-batches/{job_id}")
     .summary("Returns the progress of a batch of cards, and the ids of its cards by pages.")
     .permission(Permission::CardsRead)
-    .id("batch_id", "The batch's id.")
+    .id("job_id", "The job's id.")
     .paged()
     .ok::<CardBatchView>("The batch")
     .when(Code::NotFound, "no such batch");
@@ -124,18 +93,20 @@ pub(crate) async fn get(
     PathId(id): PathId<JobId>,
     page: request::Page,
 ) -> Result<Json<CardBatchView>, Problem> {
-    let item = app.job(who.tenant(), JobKind::CardBatch, id).await?;
+    let item = app.job_of::<CardBatchDetails>(who.tenant(), id).await?;
     let batch = CardBatch::read(&item)?;
-    let (cards, is_last) = batch.page(page.cursor.map(|cursor| CardId::new(cursor.id())), page.limit);
+    let (cards, is_last) = batch.page(page.cursor.map(|cursor| CardId::new(cursor.id())), page.limit)?;
     let next = cards.last().filter(|_| !is_last).map(|card| Cursor::after(card.uuid()).to_string());
+    let keys: Vec<_> = cards.iter().map(|card| keys::card(who.tenant(), *card)).collect();
+    // A card that could not be issued has a line in the job.
+    let is_issued = match batch.head.failed {
+        0 => vec![true; cards.len()],
+        _ => app.dynamo().get_many(&keys).await?.iter().map(Option::is_some).collect(),
+    };
+    let issued = cards.iter().zip(is_issued).filter(|(_, is_issued)| *is_issued);
     Ok(Json(CardBatchView {
-        batch_id: batch.id.to_string(),
-        status: if batch.is_finished() { "finished" } else { "running" },
-        count: batch.count,
-        done: batch.done,
-        expires_at: batch.expires_at.map(|at| at.to_string()),
-        card_ids: cards.iter().map(ToString::to_string).collect(),
+        job: JobDetail::read(&item)?,
+        card_ids: issued.map(|(card, _)| card.to_string()).collect(),
         next_cursor: next,
-        created_at: batch.created_at.to_string(),
     }))
 }

@@ -6,10 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::Command;
 use ledger_core::customer_state::erasure_of;
-use ledger_core::erasure::Erasure;
+use ledger_core::erasure::ErasureDetails;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::CustomerId;
-use ledger_core::keys::{JobKind, Partition};
+use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_runtime::app::App;
@@ -18,8 +18,8 @@ use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId};
-use ledger_runtime::views::words;
-use serde::{Deserialize, Serialize};
+use ledger_runtime::views::JobDetail;
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 /// Why a customer is erased.
@@ -29,31 +29,6 @@ use utoipa::ToSchema;
 pub(crate) struct EraseBody {
     /// The reason; at most 140 characters, no card number. It is erased with the other texts.
     reason: String,
-}
-
-/// The job that erases the texts of a customer.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ErasureView {
-    /// Its id: that of the approval.
-    erasure_id: String,
-    /// The customer.
-    customer_id: String,
-    /// `running`; `finished` if it has erased every text that it found; `finished_with_failed` if it could not read some records.
-    #[schema(value_type = words::ErasureStatus)]
-    status: &'static str,
-    /// The number of items that it erased texts from.
-    erased: i64,
-    /// The number of records that it could not read.
-    failed: i64,
-    /// The first of these, by their sort keys or ids.
-    failures: Vec<String>,
-    /// The staff member who requested the erasure.
-    requested_by: String,
-    /// The time at which the customer was erased. The job starts five minutes later.
-    erased_at: String,
-    /// The time at which the job had seen every record; absent before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    finished_at: Option<String>,
 }
 
 pub(crate) const ERASE: Keyed = Endpoint::post("/v1/admin/customers/{customer_id}/erase")
@@ -94,7 +69,7 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id
     .summary("Returns how far the job is that erases the texts of a customer.")
     .permission(Permission::CustomersRead)
     .id("customer_id", "The customer's id.")
-    .ok::<ErasureView>("The job")
+    .ok::<JobDetail>("The job")
     .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value; `attribute` names it")
     .when(Code::NotFound, "no such customer, or the customer was not erased");
 
@@ -102,26 +77,10 @@ pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
     PathId(customer): PathId<CustomerId>,
-) -> Result<Json<ErasureView>, Problem> {
+) -> Result<Json<JobDetail>, Problem> {
     let profile = Partition::customer(who.tenant(), customer).profile();
     let profile = app.dynamo().get(&profile).await.map_err(crate::customers::named)?;
     let id = profile.as_ref().map(erasure_of).transpose()?.flatten().ok_or_else(Problem::not_found)?;
-    let item = app.job(who.tenant(), JobKind::Erasure, id).await?;
-    Ok(Json(ErasureView::from(&Erasure::read(&item)?)))
-}
-
-impl From<&Erasure> for ErasureView {
-    fn from(job: &Erasure) -> Self {
-        Self {
-            erasure_id: job.id.to_string(),
-            customer_id: job.customer.to_string(),
-            status: job.status().name(),
-            erased: job.erased,
-            failed: job.failed,
-            failures: job.failures.clone(),
-            requested_by: job.staff.to_string(),
-            erased_at: job.created_at.to_string(),
-            finished_at: job.finished_at.map(|at| at.to_string()),
-        }
-    }
+    let item = app.job_of::<ErasureDetails>(who.tenant(), id).await?;
+    Ok(Json(JobDetail::read(&item)?))
 }

@@ -1,14 +1,14 @@
 //! `/v1/admin/files`: files that a worker makes, and links to fetch them.
 
 use crate::customers;
+use crate::jobs::seeing_content;
 use crate::transactions::existing;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::files::{self, FileContent, FileJob, FileRequest, FileState};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
-use ledger_core::keys::{JobKind, Partition};
+use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::time::{BusinessDate, BusinessMonth};
@@ -20,7 +20,7 @@ use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId};
-use ledger_runtime::views::{Page, words};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -54,8 +54,8 @@ pub(crate) struct FileBody {
 /// A file.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FileView {
-    /// The file's id.
-    file_id: String,
+    /// The job's id.
+    job_id: String,
     /// What it has.
     #[schema(value_type = words::FileKind)]
     kind: &'static str,
@@ -71,12 +71,12 @@ pub(crate) struct FileView {
     /// The month.
     #[serde(skip_serializing_if = "Option::is_none")]
     month: Option<String>,
-    /// `in_progress`, `ready`, `expired` (a week after it was ready) or `failed`.
+    /// `in_progress`, `ready`, `expired` (a week after it was ready), `failed` or `stopped`.
     #[schema(value_type = words::FileStatus)]
     status: &'static str,
     /// The rows that are written so far.
-    rows: u64,
-    /// A link to the file, which needs no token and works for ten minutes. Absent in lists, and of a file that is not ready.
+    rows: u32,
+    /// A link to the file, which needs no token and works for ten minutes. Absent while the file is not ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
     /// The time until which links can be had; of a file that is ready or expired.
@@ -113,7 +113,7 @@ pub(crate) async fn create(
         .with_some("to", content.days().map(|(_, to)| to))
         .with_some("month", content.month())
         .with("reason", reason.as_sent());
-    permission::require(&app, &who.member(), needed(&content)).await?;
+    permission::require(&app, &who.member(), seeing_content(&content)).await?;
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx: Context| {
         if app.files().is_none() {
@@ -126,31 +126,15 @@ pub(crate) async fn create(
         let request = FileRequest { tenant: who.tenant(), staff: who.staff_id(), content, reason: &reason };
         Ok(files::plan(&request, &cx)?)
     };
-    let stored = |job: &FileJob| accepted(GET.path(&[&job.id]), &FileView::new(job, FileState::InProgress));
+    let stored = |job: &FileJob| accepted(GET.path(&[&job.head.id]), &FileView::new(job, FileState::InProgress));
     Ok(app.perform(claim.clone(), admission, plan, stored).await)
 }
 
-pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/files")
-    .summary("Lists the files that were asked for, newest first.")
-    .permission(Permission::FilesRead)
-    .pages_of::<FileView>();
-
-pub(crate) async fn list(
-    State(app): State<App>,
-    who: Admin,
-    page: request::Page,
-) -> Result<Json<Page<FileView>>, Problem> {
-    let (items, next_cursor) = app.jobs(who.tenant(), JobKind::File, page).await?;
-    let now = app.now();
-    let view = |item: &Item| FileJob::read(item).map(|job| FileView::new(&job, job.state(now)));
-    Ok(Json(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor }))
-}
-
-pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/files/{file_id}")
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/files/{job_id}")
     .summary("Returns how far a file is, and a link to it once it is ready.")
     .about("It also needs what reading the content needs. The audit trail shows who had a link to a customer's file.")
     .permission(Permission::FilesRead)
-    .id("file_id", "The file's id.")
+    .id("job_id", "The job's id.")
     .ok::<FileView>("The file")
     .when(Code::NotFound, "no such file");
 
@@ -160,30 +144,21 @@ pub(crate) async fn get(
     PathId(id): PathId<JobId>,
 ) -> Result<Json<FileView>, Problem> {
     let tenant = who.tenant();
-    let job = FileJob::read(&app.job(tenant, JobKind::File, id).await?)?;
-    permission::require(&app, &who.member(), needed(&job.content)).await?;
+    let job = FileJob::read(&app.job_of::<FileContent>(tenant, id).await?)?;
+    permission::require(&app, &who.member(), seeing_content(&job.details)).await?;
     let state = job.state(app.now());
     let mut view = FileView::new(&job, state);
     if let (FileState::Ready, Some(store)) = (state, app.files()) {
-        if let Some(customer) = job.content.customer() {
+        if let Some(customer) = job.details.customer() {
             customers::record_read(&app, &who, customer).await?;
         }
-        let link = store.link(&object(tenant, &job), LINK_VALID).await;
+        let link = store.link(&object(tenant, id), LINK_VALID).await;
         view.url = Some(link.map_err(|why| {
             tracing::error!(%tenant, file = %id, why, "no link to a file");
             Problem::unavailable()
         })?);
     }
     Ok(Json(view))
-}
-
-/// The permission to read what a file has.
-fn needed(content: &FileContent) -> Permission {
-    match content {
-        FileContent::CustomerData(_) | FileContent::CustomerHistory(..) => Permission::CustomersRead,
-        FileContent::Payees | FileContent::Payouts(_) => Permission::SettlementsRead,
-        FileContent::Statements(_) => Permission::FiguresRead,
-    }
 }
 
 /// What is asked for. A field that its kind does not have is refused.
@@ -228,19 +203,19 @@ fn content(body: &FileBody) -> Result<FileContent, Problem> {
 
 impl FileView {
     fn new(job: &FileJob, state: FileState) -> Self {
-        let content = &job.content;
+        let content = &job.details;
         Self {
-            file_id: job.id.to_string(),
+            job_id: job.head.id.to_string(),
             kind: content.kind(),
             customer_id: content.customer().map(|id| id.to_string()),
             from: content.days().map(|(from, _)| from.to_string()),
             to: content.days().map(|(_, to)| to.to_string()),
             month: content.month().map(|month| month.to_string()),
             status: state.name(),
-            rows: job.rows,
+            rows: job.head.done,
             url: None,
             expires_at: job.expires_at().map(|at| at.to_string()),
-            created_at: job.created_at.to_string(),
+            created_at: job.head.created_at.to_string(),
         }
     }
 }

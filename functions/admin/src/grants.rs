@@ -1,36 +1,25 @@
 //! `/v1/admin/grants`: grants of points and regional currency, to one customer at once or to many by a job.
 
 use crate::{approvals, customers};
-use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::Command;
-use ledger_core::dynamo::{Item, ItemError};
-use ledger_core::grants::bulk::{FailedGrant, GrantJob, JobStatus};
 use ledger_core::grants::grant::{self, Grant, GrantReceipt};
 use ledger_core::idempotency::Fields;
-use ledger_core::ids::{CustomerId, JobId};
-use ledger_core::keys::JobKind;
+use ledger_core::ids::CustomerId;
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::staff::StaffAmount;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson, Listing, Params, PathId, RequestKey, SentText};
-use ledger_runtime::views::{Page, words};
+use ledger_runtime::request::{self, AmountText, KeyedJson, RequestKey, SentText};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-/// The maximum number of failures in a job's view.
-const FAILURES_SHOWN_MAX: usize = 100;
-
-/// The maximum number of jobs of a page.
-const JOBS_SHOWN_MAX: usize = 20;
-const STATUSES: &[&str] = &["running", "finished", "completed_with_failures"];
 
 /// A grant to one customer, or to each of many. Exactly one of `customer_id` and `customer_ids` is set.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -66,41 +55,6 @@ pub(crate) struct GrantView {
     amount: String,
     /// The time of the grant.
     created_at: String,
-}
-
-/// The progress of a job.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct JobView {
-    /// The job's id.
-    job_id: String,
-    /// `running`; `finished` if every customer has the grant; `completed_with_failures` if some could not get it.
-    #[schema(value_type = words::JobStatus)]
-    status: &'static str,
-    /// The number of customers.
-    customers: usize,
-    /// The number of customers who were handled, with success or failure.
-    done: usize,
-    /// The number of them who could not get the grant.
-    failed: usize,
-    /// The first 100 failures.
-    failures: Vec<FailureView>,
-    /// The asset that is granted.
-    asset: String,
-    /// The amount for each customer.
-    amount: String,
-    /// The time of the request.
-    created_at: String,
-}
-
-/// A customer who could not get the grant of a job.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct FailureView {
-    /// The customer's id.
-    customer_id: String,
-    /// `not_found`: no such customer; `wrong_state`: the customer is closed; `legacy_record_unreadable`: the customer's
-    /// legacy record cannot be adopted; `asset_not_run`: the asset is no longer enabled for the tenant; `job_expired`:
-    /// the grant could not be made in the 90 days in which a retry is safe; or the code of another refusal.
-    reason: String,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
@@ -192,111 +146,4 @@ async fn to_many(
         app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
-}
-
-/// A bulk grant of a list.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct JobLineView {
-    /// The job's id.
-    job_id: String,
-    /// `running`; `finished` if every customer has the grant; `completed_with_failures` if some could not get it.
-    #[schema(value_type = words::JobStatus)]
-    status: &'static str,
-    /// The number of customers.
-    customers: usize,
-    /// The number of customers who were handled, with success or failure.
-    done: usize,
-    /// The number of them who could not get the grant.
-    failed: usize,
-    /// The asset that is granted.
-    asset: String,
-    /// The amount for each customer.
-    amount: String,
-    /// The staff member who requested it.
-    requested_by: String,
-    /// The time of the request.
-    created_at: String,
-}
-
-pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/grants")
-    .summary("Lists bulk grants, newest first.")
-    .about(
-        "A page has at most 20. Grants to one customer are in the customer's transactions. With a filter, a page may have \
-         fewer items than `limit`, or none, and still a `next_cursor`.",
-    )
-    .permission(Permission::GrantsRead)
-    .pages_of::<JobLineView>()
-    .parameter(Parameter::in_query("status", "Jobs with this status.", Kind::Word(STATUSES)))
-    .parameter(Listing::FROM)
-    .parameter(Listing::TO);
-
-pub(crate) async fn list(
-    State(app): State<App>,
-    who: Admin,
-    mut params: Params,
-) -> Result<Json<Page<JobLineView>>, Problem> {
-    let status = params.take("status")?;
-    let words = "running, finished or completed_with_failures";
-    let status = status.map(|word| request::word("status", &word, JobStatus::parse, words)).transpose()?;
-    let mut listing = params.listing()?;
-    params.finish()?;
-    // A job names up to 1,500 customers: 58 KB.
-    listing.page.limit = listing.page.limit.min(JOBS_SHOWN_MAX);
-    let admits = |item: &Item| {
-        let job = GrantJob::read(item)?;
-        Ok(status.is_none_or(|status| job.status() == status))
-    };
-    let read = JOBS_SHOWN_MAX.saturating_add(1);
-    let (items, next_cursor) = app.jobs_that(who.tenant(), JobKind::Grant, (listing, read), admits).await?;
-    let line = |item| GrantJob::read(item).map(|job| JobLineView::from(&job));
-    Ok(Json(Page { items: items.iter().map(line).collect::<Result<_, ItemError>>()?, next_cursor }))
-}
-
-impl From<&GrantJob> for JobLineView {
-    fn from(job: &GrantJob) -> Self {
-        Self {
-            job_id: job.id.to_string(),
-            status: job.status().name(),
-            customers: job.customers.len(),
-            done: job.done,
-            failed: job.failed,
-            asset: job.asset.to_string(),
-            amount: job.amount.clone(),
-            requested_by: job.staff.to_string(),
-            created_at: job.created_at.to_string(),
-        }
-    }
-}
-
-pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/grants/{job_id}")
-    .summary("Returns the progress of a bulk grant.")
-    .permission(Permission::GrantsRead)
-    .id("job_id", "The job's id.")
-    .ok::<JobView>("The job")
-    .when(Code::NotFound, "no such job");
-
-pub(crate) async fn get(
-    State(app): State<App>,
-    who: Admin,
-    PathId(id): PathId<JobId>,
-) -> Result<Json<JobView>, Problem> {
-    let item = app.job(who.tenant(), JobKind::Grant, id).await?;
-    let job = GrantJob::read(&item)?;
-    Ok(Json(JobView {
-        job_id: job.id.to_string(),
-        status: job.status().name(),
-        customers: job.customers.len(),
-        done: job.done,
-        failed: job.failed,
-        failures: job.failures.iter().take(FAILURES_SHOWN_MAX).map(FailureView::from).collect(),
-        asset: job.asset.to_string(),
-        amount: job.amount.clone(),
-        created_at: job.created_at.to_string(),
-    }))
-}
-
-impl From<&FailedGrant> for FailureView {
-    fn from(failed: &FailedGrant) -> Self {
-        Self { customer_id: failed.customer.to_string(), reason: failed.reason.clone() }
-    }
 }

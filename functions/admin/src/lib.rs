@@ -27,6 +27,7 @@ mod erasure;
 mod files;
 mod grants;
 mod idempotency;
+mod jobs;
 mod merchant_closing;
 mod merchant_lists;
 mod merchant_owner;
@@ -108,7 +109,6 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(staff::CHANGE.on(staff::change))
         .route(staff::ACCEPT.on(staff::accept))
         .route(settlement_runs::START.on(settlement_runs::start))
-        .route(settlement_runs::LIST.on(settlement_runs::list))
         .route(settlement_runs::GET.on(settlement_runs::get))
         .route(settlement_runs::MERCHANTS.on(settlement_runs::merchants))
         .route(settlement_runs::SCHEDULE.on(settlement_runs::schedule))
@@ -142,10 +142,10 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(closing::CLAIM.on(closing::claim))
         .route(closing::PAYOUT.on(closing::payout))
         .route(wind_downs::START.on(wind_downs::start))
-        .route(wind_downs::LIST.on(wind_downs::list))
-        .route(wind_downs::GET.on(wind_downs::get))
-        .route(wind_downs::ACCOUNTS.on(wind_downs::accounts))
-        .route(wind_downs::STOP.on(wind_downs::stop))
+        .route(jobs::LIST.on(jobs::list))
+        .route(jobs::GET.on(jobs::get))
+        .route(jobs::LINES.on(jobs::lines))
+        .route(jobs::STOP.on(jobs::stop))
         .route(terminals::CREATE.on(terminals::create))
         .route(terminals::GET.on(terminals::get))
         .route(terminals::GET_COUNTER.on(terminals::get_counter))
@@ -156,8 +156,6 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(cash_reversals::CREATE.on(cash_reversals::create))
         .route(cash_collections::CREATE.on(cash_collections::create))
         .route(grants::CREATE.on(grants::create))
-        .route(grants::LIST.on(grants::list))
-        .route(grants::GET.on(grants::get))
         .route(adjustments::CREATE.on(adjustments::create))
         .route(adjustments::GET.on(adjustments::get))
         .route(owner_recovery::GET.on(owner_recovery::get))
@@ -172,7 +170,6 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(balances::TRIAL.on(balances::trial))
         .route(prepaid::GET.on(prepaid::get))
         .route(files::CREATE.on(files::create))
-        .route(files::LIST.on(files::list))
         .route(files::GET.on(files::get))
         .route(statements::GET.on(statements::get))
         .route(reconciliation::BREAKS.on(reconciliation::breaks))
@@ -201,7 +198,6 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(terms::GET.on(terms::get))
         .route(terms::CHANGE.on(terms::change))
         .route(terms::CANCEL.on(terms::cancel))
-        .route(terms_previews::LIST.on(terms_previews::list))
         .route(terms_previews::GET.on(terms_previews::get))
         .route(terms_previews::CREATE.on(terms_previews::create))
         .route(migration::GET.on(migration::get))

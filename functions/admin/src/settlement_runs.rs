@@ -7,14 +7,14 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::{Command, schedule_seen};
 use ledger_core::calendar::{OwnSchedule, ScheduleError};
-use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{JobId, MerchantId};
-use ledger_core::keys::{JobKind, Partition};
+use ledger_core::jobs::{Head, LineState};
+use ledger_core::keys::Partition;
 use ledger_core::merchants;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::settlement_runs::{LineStatus, SettlementRun, ToReview};
+use ledger_core::settlement_runs::{RunDetails, ToReview};
 use ledger_core::time::BusinessDate;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
@@ -23,23 +23,11 @@ use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, Params, PathId};
 use ledger_runtime::settlement_runs::{LineNow, RunReport};
-use ledger_runtime::views::{Page, words};
+use ledger_runtime::views::{JobDetail, Page, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-const STATUSES: &[&str] = &[
-    "opened",
-    "nothing_to_settle",
-    "closed_before",
-    "settlement_open",
-    "suspended",
-    "merchant_closed",
-    "no_destination",
-    "destination_changed",
-    "no_payout_account",
-    "holidays_unknown",
-    "unreadable",
-];
+const STATUSES: &[&str] = &["done", "failed", "skipped"];
 
 /// A request to close the periods of a day by hand.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -66,37 +54,10 @@ pub(crate) struct ScheduleBody {
 /// A run that closes the periods of all merchants whose schedule closes on a day.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SettlementRunView {
-    /// Its id.
-    settlement_run_id: String,
-    /// The day at whose end the periods are closed.
-    closing_on: String,
-    /// `running`; `finished` if it has closed every merchant that was to be closed; `finished_with_stuck` if a person must see
-    /// to some.
-    #[schema(value_type = words::SettlementRunStatus)]
-    status: &'static str,
-    /// The number of merchants that it closed.
-    opened: i64,
-    /// The number of merchants with nothing to settle, or that another run had closed.
-    skipped: i64,
-    /// The number of merchants that it could not close.
-    stuck: i64,
-    /// The schedule of merchants without their own; absent if the tenant's terms had none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    schedule: Option<String>,
-    /// The staff member who started it; absent if the schedule did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    requested_by: Option<String>,
-    /// The reason, if a staff member started it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// The time of its start.
-    created_at: String,
-    /// The time at which it had seen every merchant; absent before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    finished_at: Option<String>,
-    /// What became of its settlements; absent in lists.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    settlements: Option<RunSettlementsView>,
+    #[serde(flatten)]
+    job: JobDetail,
+    /// What became of its settlements.
+    settlements: RunSettlementsView,
 }
 
 /// The settlements of a run, as they are.
@@ -134,7 +95,7 @@ pub(crate) struct ToReviewView {
     #[serde(skip_serializing_if = "Option::is_none")]
     settlement_id: Option<String>,
     /// Why: the merchant's status in the run, `stuck`, or why the settlement turned back.
-    why: &'static str,
+    why: String,
 }
 
 /// A merchant of a run.
@@ -142,10 +103,14 @@ pub(crate) struct ToReviewView {
 pub(crate) struct SettlementRunMerchantView {
     /// The merchant's id.
     merchant_id: String,
-    /// `opened`: its period was closed. `nothing_to_settle`: nothing was credited since the last settlement. `closed_before`:
-    /// another run closed it for this day or a later one. The others are why it could not be closed.
-    #[schema(value_type = words::SettlementRunMerchantStatus)]
+    /// `done`: its period was closed. `skipped`: nothing was to be done. `failed`: it could not be closed.
+    #[schema(value_type = words::JobLineStatus)]
     status: &'static str,
+    /// Why it was not closed. Skipped: `nothing_to_settle`, nothing was credited since the last settlement, or `closed_before`,
+    /// another run closed it for this day or a later one. Failed: `settlement_open`, `suspended`, `merchant_closed`,
+    /// `no_destination`, `destination_changed`, `no_payout_account`, `holidays_unknown`, `unreadable`, or the code of a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
     /// The settlement's id, if one was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     settlement_id: Option<String>,
@@ -194,25 +159,10 @@ pub(crate) async fn start(
     Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
-pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/settlement-runs")
-    .summary("Lists the runs that close merchants' periods, newest first.")
-    .permission(Permission::SettlementsRead)
-    .pages_of::<SettlementRunView>();
-
-pub(crate) async fn list(
-    State(app): State<App>,
-    who: Admin,
-    page: request::Page,
-) -> Result<Json<Page<SettlementRunView>>, Problem> {
-    let (items, next_cursor) = app.jobs(who.tenant(), JobKind::SettlementRun, page).await?;
-    let view = |item: &Item| SettlementRun::read(item).map(|run| SettlementRunView::from(&run));
-    Ok(Json(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor }))
-}
-
-pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/settlement-runs/{settlement_run_id}")
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/settlement-runs/{job_id}")
     .summary("Returns how far a run is that closes merchants' periods, and what became of its settlements.")
     .permission(Permission::SettlementsRead)
-    .id("settlement_run_id", "The run's id.")
+    .id("job_id", "The job's id.")
     .ok::<SettlementRunView>("The run")
     .when(Code::NotFound, "no such run");
 
@@ -222,21 +172,19 @@ pub(crate) async fn get(
     PathId(id): PathId<JobId>,
 ) -> Result<Json<SettlementRunView>, Problem> {
     let tenant = who.tenant();
-    let item = app.job(tenant, JobKind::SettlementRun, id).await?;
-    let run = SettlementRun::read(&item)?;
-    let report = app.settlement_run_report(tenant, &run).await?;
-    let settlements = Some(RunSettlementsView::from(report));
-    Ok(Json(SettlementRunView { settlements, ..SettlementRunView::from(&run) }))
+    let item = app.job_of::<RunDetails>(tenant, id).await?;
+    let report = app.settlement_run_report(tenant, &Head::read(&item)?).await?;
+    Ok(Json(SettlementRunView { job: JobDetail::read(&item)?, settlements: RunSettlementsView::from(report) }))
 }
 
-pub(crate) const MERCHANTS: Endpoint = Endpoint::get("/v1/admin/settlement-runs/{settlement_run_id}/merchants")
+pub(crate) const MERCHANTS: Endpoint = Endpoint::get("/v1/admin/settlement-runs/{job_id}/merchants")
     .summary("Lists the merchants whose schedule closes on the day of a run, and what became of each.")
     .about(
         "By the merchant's id. A run that goes on adds merchants, so list them when it is finished. With `status`, a page may \
          have fewer items than `limit`, or none, and still a `next_cursor`.",
     )
     .permission(Permission::SettlementsRead)
-    .id("settlement_run_id", "The run's id.")
+    .id("job_id", "The job's id.")
     .pages_of::<SettlementRunMerchantView>()
     .parameter(Parameter::in_query("status", "Merchants with this status only.", Kind::Word(STATUSES)))
     .when(Code::NotFound, "no such run");
@@ -247,13 +195,13 @@ pub(crate) async fn merchants(
     PathId(id): PathId<JobId>,
     mut params: Params,
 ) -> Result<Json<Page<SettlementRunMerchantView>>, Problem> {
-    let words = "a status of a merchant in a run, for example opened";
+    let words = "done, failed or skipped";
     let status = params.take("status")?;
-    let status = status.map(|word| request::word("status", &word, LineStatus::parse, words)).transpose()?;
+    let status = status.map(|word| request::word("status", &word, LineState::parse, words)).transpose()?;
     let page = params.placed_page()?;
     params.finish()?;
     let tenant = who.tenant();
-    let _ = app.job(tenant, JobKind::SettlementRun, id).await?;
+    let _ = app.job_of::<RunDetails>(tenant, id).await?;
     let (lines, next_cursor) = app.settlement_run_lines((tenant, id), status, page).await?;
     Ok(Json(Page { items: lines.iter().map(SettlementRunMerchantView::from).collect(), next_cursor }))
 }
@@ -297,25 +245,6 @@ pub(crate) async fn schedule(
     Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
-impl From<&SettlementRun> for SettlementRunView {
-    fn from(run: &SettlementRun) -> Self {
-        Self {
-            settlement_run_id: run.id.to_string(),
-            closing_on: run.closing.to_string(),
-            status: run.status().name(),
-            opened: run.opened,
-            skipped: run.skipped,
-            stuck: run.stuck,
-            schedule: run.schedule.map(|schedule| schedule.to_string()),
-            requested_by: run.staff.map(|staff| staff.to_string()),
-            reason: run.reason.as_ref().map(|reason| reason.expose().to_owned()),
-            created_at: run.created_at.to_string(),
-            finished_at: run.finished_at.map(|at| at.to_string()),
-            settlements: None,
-        }
-    }
-}
-
 impl From<RunReport> for RunSettlementsView {
     fn from(report: RunReport) -> Self {
         let sums = report.sums;
@@ -337,16 +266,17 @@ impl From<RunReport> for RunSettlementsView {
 impl From<&ToReview> for ToReviewView {
     fn from(of: &ToReview) -> Self {
         let settlement_id = of.settlement.map(|id| id.to_string());
-        Self { merchant_id: of.merchant.to_string(), settlement_id, why: of.why }
+        Self { merchant_id: of.merchant.to_string(), settlement_id, why: of.why.clone() }
     }
 }
 
 impl From<&LineNow> for SettlementRunMerchantView {
-    fn from(LineNow { line, settlement }: &LineNow) -> Self {
+    fn from(LineNow { line, merchant, settlement }: &LineNow) -> Self {
         Self {
-            merchant_id: line.merchant.to_string(),
-            status: line.status.name(),
-            settlement_id: line.settlement.map(|id| id.to_string()),
+            merchant_id: merchant.to_string(),
+            status: line.state.name(),
+            code: line.code.clone(),
+            settlement_id: line.settlement_id.map(|id| id.to_string()),
             settlement_status: settlement.as_ref().map(|settlement| settlement.state.name()),
             stuck_since: settlement.as_ref().and_then(|settlement| settlement.stuck_at).map(|at| at.to_string()),
             pay_on: line.pay_on.map(|date| date.to_string()),

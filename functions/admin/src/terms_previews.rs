@@ -3,22 +3,20 @@
 use crate::terms::{TermsFieldView, config_of, field_views, sent_changes};
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::ItemError;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::JobId;
-use ledger_core::keys::JobKind;
 use ledger_core::money::Balance;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::previews::{self, Comparison, Difference, Planned, Preview, PreviewRequest, Side};
+use ledger_core::previews::{self, Comparison, Difference, Planned, Preview, PreviewDetails, PreviewRequest, Side};
 use ledger_core::terms::{TermsChanges, TermsFieldChange};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, KeyedJson, PathId};
-use ledger_runtime::views::{Page, words};
+use ledger_runtime::request::{KeyedJson, PathId};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -39,10 +37,13 @@ pub(crate) struct PreviewBody {
 pub(crate) struct PreviewView {
     /// Its id.
     job_id: String,
-    /// `requested`, `running` or `done`; `too_many_payments` if there are more than 100,000, `terms_changed` if a term that
-    /// the change names has another value than at the request, or `failed`.
-    #[schema(value_type = words::PreviewStatus)]
+    /// `waiting`, `running`, `done`, `failed` or `stopped`.
+    #[schema(value_type = words::JobStatus)]
     status: &'static str,
+    /// Why it failed: `too_many_payments` if there are more than 100,000, `terms_changed` if a term that the change names has
+    /// another value than at the request, `begun_too_often`, or the code of the last problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
     /// The time from which payments are in it.
     from: String,
     /// The version of the terms that the changes are of.
@@ -50,14 +51,15 @@ pub(crate) struct PreviewView {
     /// The changes, in the order of the fields.
     changes: Vec<TermsFieldView>,
     /// The staff member who requested it.
-    requested_by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested_by: Option<String>,
     /// The time of the request, until which payments are in it.
     created_at: String,
     /// The time at which it ended; absent before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    finished_at: Option<String>,
+    ended_at: Option<String>,
     /// The number of payments and refusals that were read so far.
-    payments: i64,
+    payments: u32,
     /// The result; absent until it is `done`.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<ComparisonView>,
@@ -115,26 +117,11 @@ pub(crate) struct PlannedView {
     refusal: Option<String>,
 }
 
-pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/terms/previews")
-    .summary("Lists previews of changes of the tenant's terms, newest first.")
-    .about("A preview is kept for 90 days.")
-    .permission(Permission::TermsRead)
-    .pages_of::<PreviewView>();
-
-pub(crate) async fn list(
-    State(app): State<App>,
-    who: Admin,
-    page: request::Page,
-) -> Result<Json<Page<PreviewView>>, Problem> {
-    let (items, next_cursor) = app.jobs(who.tenant(), JobKind::TermsPreview, page).await?;
-    let items = items.iter().map(|item| Ok(PreviewView::from(&Preview::read(item)?)));
-    Ok(Json(Page { items: items.collect::<Result<_, ItemError>>()?, next_cursor }))
-}
-
-pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/terms/previews/{id}")
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/terms/previews/{job_id}")
     .summary("Returns a preview of a change of the tenant's terms.")
+    .about("A preview is kept for 90 days after its end.")
     .permission(Permission::TermsRead)
-    .id("id", "The preview's id.")
+    .id("job_id", "The job's id.")
     .ok::<PreviewView>("The preview")
     .when(Code::NotFound, "no such preview");
 
@@ -143,7 +130,7 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<JobId>,
 ) -> Result<Json<PreviewView>, Problem> {
-    let item = app.job(who.tenant(), JobKind::TermsPreview, id).await?;
+    let item = app.job_of::<PreviewDetails>(who.tenant(), id).await?;
     Ok(Json(PreviewView::from(&Preview::read(&item)?)))
 }
 
@@ -180,26 +167,29 @@ pub(crate) async fn create(
         let (tenant, staff, version) = (who.tenant().clone(), who.staff_id(), present.version);
         Ok(previews::plan(&PreviewRequest { tenant, staff, days: body.days, version, changes }, &cx)?)
     };
-    let render = |preview: &Preview| created(GET.path(&[&preview.id]), &PreviewView::from(preview));
+    let render = |preview: &Preview| created(GET.path(&[&preview.head.id]), &PreviewView::from(preview));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 impl From<&Preview> for PreviewView {
     fn from(preview: &Preview) -> Self {
-        let changes = preview.changes.iter().flat_map(TermsChanges::iter);
+        let details = &preview.details;
+        let changes = details.changes.iter().flat_map(TermsChanges::iter);
         let of =
             |TermsFieldChange { field, from, to }: &TermsFieldChange| (field.to_string(), from.clone(), to.clone());
+        let head = &preview.head;
         Self {
-            job_id: preview.id.to_string(),
-            status: preview.state.name(),
-            from: preview.from.to_string(),
-            terms_version: preview.version.number(),
+            job_id: head.id.to_string(),
+            status: head.state.name(),
+            code: preview.code.clone(),
+            from: details.from.to_string(),
+            terms_version: details.version.number(),
             changes: field_views(&changes.map(of).collect::<Vec<_>>()),
-            requested_by: preview.requested_by.to_string(),
-            created_at: preview.created_at.to_string(),
-            finished_at: preview.finished_at.map(|at| at.to_string()),
-            payments: preview.payments,
-            result: preview.comparison.as_ref().map(ComparisonView::from),
+            requested_by: head.staff.map(|staff| staff.to_string()),
+            created_at: head.created_at.to_string(),
+            ended_at: head.ended_at.map(|at| at.to_string()),
+            payments: head.done,
+            result: details.comparison.as_ref().map(ComparisonView::from),
         }
     }
 }

@@ -1,42 +1,53 @@
-//! Batches of cards, slice by slice. A slice is one transaction with the cards and the batch's progress.
+//! Batches of cards. A slice is one transaction with the cards and the batch's progress.
 
-use ledger_core::cards::batch::CardBatch;
+use crate::slices::{self, Sliced};
+use ledger_core::cards::batch::{CardBatch, SLICE_CARDS};
 use ledger_core::ids::{JobId, Tenant};
-use ledger_core::keys::{self, JobKind};
-use ledger_core::operation::Operation;
+use ledger_core::keys;
 use ledger_runtime::app::App;
-use ledger_runtime::due::DueList;
 use ledger_runtime::problem::Problem;
-use std::time::Duration;
-use tokio::time::Instant;
 
-/// The batches that a run continues; a later run continues the others.
-const BATCHES_MAX: usize = 10;
-/// A run starts no slice after this time: a function's time is limited, and a later run continues.
-const RUN_TIME_MAX: Duration = Duration::from_secs(10);
-
-/// Continues the batches of a tenant; returns how many cards this run issued.
-pub(crate) async fn run(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<usize, Problem> {
-    let (began, mut issued) = (Instant::now(), 0_usize);
-    for listed in due.next(JobKind::CardBatch).await?.iter().take(BATCHES_MAX) {
-        let id = listed.id(JobId::parse)?;
-        while began.elapsed() < RUN_TIME_MAX {
-            match advance(app, tenant, id).await? {
-                Some(cards) => issued = issued.saturating_add(cards),
-                None => break,
-            }
-        }
-    }
-    Ok(issued)
-}
-
-/// Issues the next slice of a batch; returns its cards, none if another worker issued them, `None` if the batch is finished.
-async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>, Problem> {
+/// Issues the next cards of a batch; returns their number. `None` if the batch is over, or another worker has written it.
+pub(crate) async fn slice(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>, Problem> {
     // The index may be behind, so the batch itself is read.
     let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(None) };
     let batch = CardBatch::read(&item)?;
-    let slice = batch.advance(tenant, app.now()).map_err(|_| Problem::internal())?;
-    let Some(transaction) = slice else { return Ok(None) };
-    let is_ours = app.ledger().apply_as_read(tenant, Operation::CardBatch, &transaction).await?;
-    Ok(Some(if is_ours { transaction.items().len().saturating_sub(1) } else { 0 }))
+    if !slices::begins(app, tenant, &batch).await? {
+        return Ok(None);
+    }
+    // What is refused with others is tried alone: the others are issued.
+    let problem = match issue(app, tenant, &batch, SLICE_CARDS).await? {
+        Ok(issued) => return Ok(issued),
+        Err(problem) => problem,
+    };
+    tracing::warn!(%tenant, batch = %id, code = problem.code(), "cards are issued one by one");
+    let problem = match issue(app, tenant, &batch, 1).await? {
+        Ok(issued) => return Ok(issued),
+        Err(problem) => problem,
+    };
+    if problem.status().is_server_error() && !batch.is_last_try() {
+        slices::pause(app, tenant, (&batch, &problem)).await?;
+        return Ok(None);
+    }
+    match slices::write(app, tenant, batch.pass_over(tenant, problem.code(), app.now())).await? {
+        Sliced::Written => Ok(Some(1)),
+        Sliced::Stale => Ok(None),
+        Sliced::Refused(problem) => Err(problem),
+    }
+}
+
+/// Issues at most `limit` cards; returns their number, `None` if another worker has written the batch.
+async fn issue(
+    app: &App,
+    tenant: &Tenant,
+    batch: &CardBatch,
+    limit: u32,
+) -> Result<Result<Option<usize>, Problem>, Problem> {
+    let slice = batch.issue(tenant, limit, app.now());
+    let cards = slice.as_ref().map_or(0, |slice| slice.items().len().saturating_sub(1));
+    Ok(match slices::write(app, tenant, slice).await? {
+        Sliced::Written => Ok(Some(cards)),
+        Sliced::Stale => Ok(None),
+        Sliced::Refused(problem) => Err(problem),
+    })
 }

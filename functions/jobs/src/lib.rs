@@ -1,5 +1,5 @@
-//! Scheduled work of a tenant: bulk grants, expired holds, bonuses on covered cash, batches of cards, the winding down of tenants,
-//! settlements on schedule, texts to erase, settlements to start, and changed addresses to announce. Concurrent workers do nothing twice.
+//! Scheduled work of a tenant: expired holds, bonuses on covered cash, jobs that go through lists, settlements to start, and changed
+//! addresses to announce. Concurrent workers do nothing twice.
 
 mod bonuses;
 mod cards;
@@ -7,8 +7,13 @@ mod erasures;
 mod grants;
 mod holds;
 mod notices;
+mod ring;
 mod settlement_runs;
+mod slices;
+mod subjects;
 mod wind_downs;
+
+pub use ring::JobsTime;
 
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{DueKind, JobKind, Work};
@@ -22,22 +27,13 @@ use serde::Serialize;
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Progress {
-    /// Customers of bulk grants who were processed.
-    pub done: usize,
-    /// The number of them who could not be granted to.
-    pub failed: usize,
     /// Payments whose hold was released to the payer.
     pub expired: usize,
     /// Bonuses on cash that were granted.
     pub bonuses: usize,
-    /// Cards of batches that were issued.
-    pub cards: usize,
-    /// Cards and customers that were closed because the tenant is wound down.
-    pub closed: usize,
-    /// Merchants whose periods were closed on schedule.
-    pub settled: usize,
-    /// Items from which texts of erased customers were erased.
-    pub erased: usize,
+    /// Subjects of jobs that were dealt with: customers who were granted to, cards that were issued, accounts and merchants that were
+    /// closed, items without their texts, and those of which a line says why not.
+    pub subjects: usize,
 }
 
 /// What needs the ledger alone.
@@ -73,7 +69,7 @@ pub async fn run(
         Some(sagas) => settlement::start_due(app, sagas, tenant, &mut due).await,
         None => Ok(Started::default()),
     };
-    let progress = run_listed(app, tenant, &mut due).await;
+    let progress = run_listed(app, tenant, (&mut due, JobsTime::OF_A_CALL)).await;
     let announced = match announcer {
         Some(announcer) => notices::run(app, announcer, tenant, &mut due).await,
         None => Ok(0),
@@ -81,28 +77,32 @@ pub async fn run(
     announced.and(started).and(progress)
 }
 
-/// Releases expired holds, grants bonuses on covered cash, issues batches of cards, closes the accounts of a tenant that is wound
-/// down, closes merchants' periods on schedule, erases texts of erased customers, and processes slices of every due job of a tenant. A failure of one does not stop the others.
+/// Releases expired holds, grants bonuses on covered cash, starts the runs of closing days that are over, and goes on with every due
+/// job of a tenant. A failure of one does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later run continues.
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
-    run_listed(app, tenant, &mut listed(app, tenant, &OF_THE_LEDGER).await?).await
+    run_due_within(app, tenant, JobsTime::OF_A_CALL).await
 }
 
-async fn run_listed(app: &App, tenant: &Tenant, due: &mut DueList) -> Result<Progress, Problem> {
+/// As [`run_due`], with another time than a function has.
+///
+/// # Errors
+/// As [`run_due`].
+pub async fn run_due_within(app: &App, tenant: &Tenant, time: JobsTime) -> Result<Progress, Problem> {
+    run_listed(app, tenant, (&mut listed(app, tenant, &OF_THE_LEDGER).await?, time)).await
+}
+
+async fn run_listed(app: &App, tenant: &Tenant, (due, time): (&mut DueList, JobsTime)) -> Result<Progress, Problem> {
     let terms = app.terms(tenant).await?;
     let expired = holds::run(app, tenant, due).await;
-    let granted = grants::run(app, tenant, due).await;
     // Whatever the terms are: a bonus that was due under earlier ones stays due.
     let bonuses = bonuses::run(app, tenant, due).await;
-    let cards = cards::run(app, tenant, due).await;
-    let closed = wind_downs::run(app, tenant, due).await;
-    let settled = settlement_runs::run(app, tenant, &terms, due).await;
-    let erased = erasures::run(app, tenant, due).await;
-    let (expired, granted, bonuses, cards, closed) = (expired?, granted?, bonuses?, cards?, closed?);
-    let (settled, erased) = (settled?, erased?);
-    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards, closed, settled, erased })
+    let started = settlement_runs::start_ended_days(app, tenant, &terms).await;
+    let subjects = ring::run(app, tenant, (due, time)).await;
+    let (expired, bonuses, subjects) = (expired?, bonuses?, subjects?);
+    started.map(|()| Progress { expired, bonuses, subjects })
 }
 
 /// Starts the sagas of a tenant's settlements that are due.

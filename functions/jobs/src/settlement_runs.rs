@@ -1,40 +1,31 @@
-//! Settlement on schedule. When a closing day is over, one run is started for it; a run is continued slice by slice. Each
-//! merchant is closed by a transaction of its own with the run's line of it, so two workers on one run close it once. A slice is
-//! recorded when the outcome of each of its merchants is certain.
+//! Settlement on schedule. When a closing day is over, one run is started for it. Each merchant is closed by a transaction of its own
+//! with the run's line of it, so two workers on one run close it once.
 
-use futures::future::join_all;
+use crate::subjects::{AT_ONCE, Subjects, listed_meanwhile};
+use ledger_core::account::Account;
 use ledger_core::calendar;
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::ItemError;
 use ledger_core::failure::Failure;
-use ledger_core::ids::{JobId, MerchantId, SettlementId, Tenant};
-use ledger_core::keys::{self, JobKind};
+use ledger_core::ids::{MerchantId, SettlementId, Tenant};
+use ledger_core::jobs::{Counted, LineState, Outcome, Page};
+use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::settlement_runs::{
-    ClosingCalendar, EndedDays, LineStatus, SeenMerchant, SettlementRun, SliceOutcome, Verdict, is_covered,
-    plan_opening, verdict,
+    ClosingCalendar, EndedDays, NotClosed, RunDetails, SeenMerchant, SettlementRun, Verdict, is_covered, plan_opening,
+    verdict,
 };
 use ledger_core::settlements::Settlement;
 use ledger_core::terms::TenantTerms;
 use ledger_core::time::{BusinessDate, Timestamp};
 use ledger_runtime::app::App;
-use ledger_runtime::due::{DueList, ListedWork};
 use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::settlement;
 use std::time::Duration;
-use tokio::time::Instant;
 
-/// The runs that a tick continues; a later tick continues the others.
-const RUNS_MAX: usize = 10;
-/// The number of merchants that are dealt with before the progress is stored.
-const SLICE_MERCHANTS: usize = 24;
-/// The number of merchants that are dealt with at once.
-const CONCURRENCY: usize = 8;
-/// A tick starts no slice after this time: a function's time is limited, and a later tick continues.
-const RUN_TIME_MAX: Duration = Duration::from_secs(10);
 /// The most closing days that a tick starts runs of.
 const STARTS_MAX: usize = 40;
 /// How often a merchant is read again because another request changed it.
@@ -46,77 +37,50 @@ const ANNOUNCED_BEFORE: u8 = 90;
 enum Closing {
     /// It was closed.
     Opened,
-    /// Its schedule does not close on the day, or it is listed.
-    NotClosed,
+    /// Its schedule does not close on the day.
+    Unlisted,
     /// It is not closed, for this reason.
-    Not(LineStatus),
+    Not(NotClosed),
 }
 
 /// Why a merchant has no outcome.
-enum NotClosed {
+enum Undone {
     /// A record of it cannot be read.
     Unreadable(ItemError),
     /// The store did not answer or refused, or something other than the merchant cannot be read.
     Failed(Problem),
 }
 
-impl From<ItemError> for NotClosed {
+impl From<ItemError> for Undone {
     fn from(error: ItemError) -> Self {
         Self::Unreadable(error)
     }
 }
 
-impl From<Problem> for NotClosed {
+impl From<Problem> for Undone {
     fn from(problem: Problem) -> Self {
         Self::Failed(problem)
     }
 }
 
-impl From<ReadError> for NotClosed {
+impl From<ReadError> for Undone {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Unreadable(error) => Self::Unreadable(error),
-            ReadError::Throttled | ReadError::Unavailable(_) | ReadError::Refused(_) | ReadError::Unadoptable(_) => {
-                Self::Failed(error.into())
-            }
+            ReadError::Unreadable(error) if !error.is_later_form() => Self::Unreadable(error),
+            ReadError::Unreadable(_)
+            | ReadError::Throttled
+            | ReadError::Unavailable(_)
+            | ReadError::Refused(_)
+            | ReadError::Unadoptable(_) => Self::Failed(error.into()),
         }
     }
-}
-
-/// Starts the runs of closing days that are over, and continues those of a tenant; returns how many merchants this tick closed.
-/// One that cannot go on does not stop the others: the first error is returned when they are dealt with.
-pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms, due: &mut DueList) -> Result<usize, Problem> {
-    let (began, mut opened) = (Instant::now(), 0_usize);
-    let mut failed = start_all_ended(app, tenant, terms).await.err();
-    for listed in due.next(JobKind::SettlementRun).await?.iter().take(RUNS_MAX) {
-        match continue_run(app, tenant, (listed, began), &mut opened).await {
-            Ok(()) => {}
-            Err(problem) => failed = failed.or(Some(problem)),
-        }
-    }
-    failed.map_or(Ok(opened), Err)
-}
-
-/// Continues a run as long as the tick may, and counts the merchants that it closes.
-async fn continue_run(
-    app: &App,
-    tenant: &Tenant,
-    (listed, began): (&ListedWork, Instant),
-    opened: &mut usize,
-) -> Result<(), Problem> {
-    let id = listed.id(JobId::parse)?;
-    while began.elapsed() < RUN_TIME_MAX {
-        let Some(merchants) = advance(app, tenant, id).await? else { break };
-        *opened = opened.saturating_add(merchants);
-    }
-    Ok(())
 }
 
 /// Starts the runs of closing days that are over.
 ///
 /// # Errors
 /// A problem of the store, or 500 if a merchant's schedule cannot be read: the days of the others are dealt with.
-async fn start_all_ended(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<(), Problem> {
+pub(crate) async fn start_ended_days(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<(), Problem> {
     let item = app.dynamo().get(&keys::settlement_calendar(tenant)).await?;
     if item.is_none() && terms.settlement_schedule.is_none() {
         return Ok(());
@@ -165,60 +129,51 @@ fn last_instant(date: BusinessDate) -> Timestamp {
     date.bounds().1.minus(Duration::from_millis(1))
 }
 
-/// Closes the merchants of the next slice of a run, and records it; returns how many it closed. `None` if the run is over or
-/// cannot go on, or another worker has recorded the slice.
-async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>, Problem> {
-    // The index may be behind, so the run itself is read.
-    let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(None) };
-    let run = SettlementRun::read(&item)?;
-    let Some(query) = run.next(tenant, SLICE_MERCHANTS) else { return Ok(None) };
-    let slice = SettlementRun::slice(&app.dynamo().query(&query).await?, SLICE_MERCHANTS)?;
-    let mut outcome = SliceOutcome::default();
-    for few in slice.merchants.chunks(CONCURRENCY) {
-        let closings = join_all(few.iter().map(|merchant| close(app, tenant, &run, *merchant))).await;
-        for (merchant, closing) in few.iter().zip(closings) {
-            match closing? {
-                Closing::Opened => outcome.opened = outcome.opened.saturating_add(1),
-                Closing::NotClosed => {}
-                Closing::Not(status) => outcome.others.push((*merchant, status)),
+impl Subjects for RunDetails {
+    async fn at_once(_: &App, _: &Tenant, _: &SettlementRun) -> Result<usize, Problem> {
+        Ok(AT_ONCE)
+    }
+
+    async fn page(app: &App, tenant: &Tenant, run: &SettlementRun, counted: &Counted) -> Result<Option<Page>, Problem> {
+        let found = app.dynamo().query(&run.query(tenant, counted.room())).await?;
+        Ok(Some(SettlementRun::page(&found, counted.room())?))
+    }
+
+    async fn deal_with(app: &App, tenant: &Tenant, run: &SettlementRun, subject: &str) -> Result<Outcome, Problem> {
+        let Ok(Account::Merchant(merchant)) = Account::parse(subject) else { return Err(Problem::internal()) };
+        let outcome = match closed(app, tenant, run, merchant).await {
+            Ok(outcome) => outcome,
+            // Nothing was written, and a retry would end in the same way. It must not keep the others open.
+            Err(Undone::Unreadable(error)) => {
+                tracing::error!(%tenant, run = %run.head.id, %merchant, %error, "merchant cannot be closed");
+                Closing::Not(NotClosed::Unreadable)
             }
-        }
+            Err(Undone::Failed(problem)) => return Err(problem),
+        };
+        Ok(match outcome {
+            Closing::Opened => Outcome::Listed(LineState::Done),
+            Closing::Unlisted => listed_meanwhile(app, (tenant, run.head.id), subject).await?,
+            Closing::Not(why) => {
+                if why == NotClosed::HolidaysUnknown {
+                    app.metrics().count(Metric::BankHolidaysEnd, tenant, Operation::SettlementRunStart);
+                    tracing::error!(%tenant, run = %run.head.id, "bank holidays of a payment day are not known");
+                }
+                Outcome::Line(Box::new(why.line(merchant, app.now())))
+            }
+        })
     }
-    if outcome.others.iter().any(|(_, status)| *status == LineStatus::HolidaysUnknown) {
-        app.metrics().count(Metric::BankHolidaysEnd, tenant, Operation::SettlementRunStart);
-        tracing::error!(%tenant, run = %id, "bank holidays of a payment day are not known");
-    }
-    let transaction = run.advance(tenant, &slice, &outcome, app.now()).map_err(|_| Problem::internal())?;
-    let is_ours = app.ledger().apply_as_read(tenant, Operation::SettlementRunStart, &transaction).await?;
-    Ok(is_ours.then_some(outcome.opened))
 }
 
 /// Closes a merchant's period, unless that is done or cannot be.
-///
-/// # Errors
-/// A problem whose outcome is not certain: the merchant is tried again.
-async fn close(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: MerchantId) -> Result<Closing, Problem> {
-    match closed(app, tenant, run, merchant).await {
-        Ok(closing) => Ok(closing),
-        // Nothing was written, and a retry would end in the same way. It must not keep the others open.
-        Err(NotClosed::Unreadable(error)) => {
-            tracing::error!(%tenant, run = %run.id, %merchant, %error, "merchant cannot be closed");
-            Ok(Closing::Not(LineStatus::Unreadable))
-        }
-        Err(NotClosed::Failed(problem)) => Err(problem),
-    }
-}
-
-async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: MerchantId) -> Result<Closing, NotClosed> {
+async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: MerchantId) -> Result<Closing, Undone> {
     for _ in 0..ROUNDS_MAX {
-        let items = app.dynamo().get_many(&SeenMerchant::keys(tenant, run, merchant)).await?;
+        let items = app.dynamo().get_many(&SeenMerchant::keys(tenant, merchant)).await?;
         let seen = SeenMerchant::new(items);
         let pay_on = match verdict(run, &seen, app.now()) {
             Verdict::Close(pay_on) => pay_on,
             Verdict::HasOpen(open) => return has_open(app, tenant, run, (&seen, merchant, open)).await,
-            Verdict::Listed(LineStatus::Opened) => return Ok(Closing::Opened),
-            Verdict::Listed(_) | Verdict::NotClosed => return Ok(Closing::NotClosed),
-            Verdict::Line(status) => return Ok(Closing::Not(status)),
+            Verdict::Unlisted => return Ok(Closing::Unlisted),
+            Verdict::Not(why) => return Ok(Closing::Not(why)),
         };
         if !has_credits(app, tenant, merchant).await? {
             return Ok(nothing_to_settle(&seen));
@@ -229,12 +184,17 @@ async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: Merch
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let opening = match plan_opening(tenant, run, (&seen, pay_on), (&terms, psp), &cx) {
             Ok(opening) => opening,
-            Err(status) => return Ok(Closing::Not(status)),
+            Err(why) => return Ok(Closing::Not(why)),
         };
         match app.ledger().apply(tenant, Operation::SettlementOpen, &opening).await {
             Ok(()) => return Ok(Closing::Opened),
-            // A person or another worker changed it meanwhile, or this one did and had no answer.
-            Err(error) if matches!(error.failure(), Some(Failure::StalePlan | Failure::AlreadyExists)) => {}
+            // A person or another worker changed it meanwhile, or this one did and had no answer: the line says it.
+            Err(error) if matches!(error.failure(), Some(Failure::StalePlan | Failure::AlreadyExists)) => {
+                let line = keys::job_line(tenant, run.head.id, Account::Merchant(merchant));
+                if app.dynamo().get(&line).await?.is_some() {
+                    return Ok(Closing::Opened);
+                }
+            }
             Err(error) => return Err(Problem::from(error).into()),
         }
     }
@@ -247,22 +207,22 @@ async fn has_open(
     tenant: &Tenant,
     run: &SettlementRun,
     (seen, merchant, open): (&SeenMerchant, MerchantId, SettlementId),
-) -> Result<Closing, NotClosed> {
+) -> Result<Closing, Undone> {
     let item = app.dynamo().get(&keys::settlement(tenant, merchant, open)).await?;
     let open = item.as_ref().map(Settlement::read).transpose()?;
     if open.is_some_and(|open| is_covered(run, &open)) || !has_credits(app, tenant, merchant).await? {
         return Ok(nothing_to_settle(seen));
     }
-    Ok(Closing::Not(LineStatus::SettlementOpen))
+    Ok(Closing::Not(NotClosed::SettlementOpen))
 }
 
 /// A merchant that was closed for good has no line unless something is to be settled.
 fn nothing_to_settle(seen: &SeenMerchant) -> Closing {
-    if seen.is_closed() { Closing::NotClosed } else { Closing::Not(LineStatus::NothingToSettle) }
+    if seen.is_closed() { Closing::Unlisted } else { Closing::Not(NotClosed::NothingToSettle) }
 }
 
 /// Whether something was credited to a merchant that no settlement has.
-async fn has_credits(app: &App, tenant: &Tenant, merchant: MerchantId) -> Result<bool, NotClosed> {
+async fn has_credits(app: &App, tenant: &Tenant, merchant: MerchantId) -> Result<bool, Undone> {
     let lanes = LaneCredit::all(&app.dynamo().query(&reads::lane_credits(tenant, merchant)).await?)?;
     if lanes.iter().any(|lane| !lane.sums.is_empty()) {
         return Ok(true);

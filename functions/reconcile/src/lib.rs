@@ -4,13 +4,12 @@
 //! A schedule calls it for a tenant. It runs the previews and reconciliations that are due, makes the files that staff asked
 //! for, and reports breaks without repairing them. Concurrent calls do nothing twice.
 
-mod files;
+mod attempts;
 
-use files::FileTime;
 use ledger_core::keys::{JobKind, Work};
 use ledger_runtime::app::App;
+use ledger_runtime::attempts::AttemptTime;
 use ledger_runtime::due::DueList;
-use ledger_runtime::previews;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::reconcile::{self, Outlets, Reconciled, Settings};
 use ledger_runtime::worker::Due;
@@ -20,8 +19,8 @@ use tokio::time::Instant;
 
 /// The time that a call uses: the function has 900 seconds, and ends its work before then.
 const CALL_TIME_MAX: Duration = Duration::from_secs(880);
-/// A call begins no file after this time: other calls, one a minute, make the others.
-const FILES_BEGUN_WITHIN: Duration = Duration::from_secs(60);
+/// A call begins no preview and no file after this time: other calls, one a minute, make the others.
+const ATTEMPTS_BEGUN_WITHIN: Duration = Duration::from_secs(60);
 
 /// The result of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -54,9 +53,8 @@ pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Sett
     let kinds = [JobKind::TermsPreview.into(), JobKind::File.into(), Work::Reconciliation.into()];
     let mut listed = DueList::read(app.dynamo(), (&due.tenant, shards), app.now(), &kinds).await?;
     // First: a staff member waits for them.
-    let previews = previews::run_due(app, &due.tenant, &mut listed).await;
-    let time = FileTime { began, begun_within: FILES_BEGUN_WITHIN, given_up_after: CALL_TIME_MAX };
-    let files = files::run(app, &due.tenant, (&mut listed, time)).await;
+    let time = AttemptTime { began, begun_within: ATTEMPTS_BEGUN_WITHIN, given_up_after: CALL_TIME_MAX };
+    let ended = attempts::run(app, &due.tenant, (&mut listed, time)).await;
     let reconciled = if CALL_TIME_MAX.saturating_sub(began.elapsed()) < settings.longest {
         tracing::info!(tenant = %due.tenant, "reconciliations left to another call");
         Ok(Reconciled::default())
@@ -66,5 +64,6 @@ pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Sett
         let psp_executor = provider.as_ref().map(|provider| provider.psp_executor());
         reconcile::run_due((app, outlets), psp_executor, (&due.tenant, &mut listed), settings).await
     };
-    Ok(Ran { reconciled: reconciled?, previews: previews?, files: files? })
+    let (reconciled, ended) = (reconciled?, ended?);
+    Ok(Ran { reconciled, previews: ended.previews, files: ended.files })
 }

@@ -114,7 +114,7 @@ async fn all_the_way(migrating: &Migrating, seen: &Seen) -> (Tally, u64) {
         let at = Instant::now();
         let pass = migrating.enter(phase).await;
         let compares = pass.as_ref().filter(|pass| pass["kind"] == "verify");
-        compared += compares.map_or(0, |pass| pass["customers"].as_u64().expect("a count"));
+        compared += compares.map_or(0, |pass| pass["done"].as_u64().expect("a count"));
         let (concern, stage) = phase.entered_by().map_or(("", ""), |(concern, stage)| (concern.name(), stage.name()));
         all = all.and(print_line(&format!("{phase:>5} {concern:<10} {stage:<12}"), at, seen.take(), pass.as_ref()));
     }
@@ -126,7 +126,7 @@ async fn all_the_way(migrating: &Migrating, seen: &Seen) -> (Tally, u64) {
 /// Prints the line of a phase or of the contraction.
 fn print_line(of: &str, at: Instant, tally: Tally, pass: Option<&Value>) -> Tally {
     let pass = pass.map_or_else(String::new, |pass| {
-        format!("{} of {}, {} changed, {} left", pass["kind"], pass["customers"], pass["changed"], pass["left"])
+        format!("{} of {}, {} changed, {} left", pass["kind"], pass["done"], pass["changed"], pass["failed"])
     });
     let (s, slowest) = (at.elapsed().as_secs(), tally.slowest.as_millis());
     println!("{of} {s:>5} {:>10} {:>7} {slowest:>11}  {}", tally.requests(), tally.failed, pass.replace('"', ""));

@@ -309,7 +309,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::TermsChange => "terms changed",
         Endpoint::TermsCancel => "scheduled terms cancelled",
         Endpoint::WindDown => "winding down started",
-        Endpoint::WindDownStop => "winding down stopped",
+        Endpoint::JobStop => "job stopped",
         Endpoint::TermsPreview => "preview of terms requested",
         Endpoint::CashCeiling => "ceiling of cash rooms set",
         Endpoint::CashRoom => "cash room allotted",

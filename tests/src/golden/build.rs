@@ -4,9 +4,9 @@ use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
-    build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_figures, build_hold, build_lanes,
-    build_merchants, build_migration, build_more, build_notices, build_reconcile, build_recorded, build_registry,
-    build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
+    build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_figures, build_hold, build_jobs,
+    build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile, build_recorded,
+    build_registry, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::{self, declared};
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -235,7 +235,6 @@ pub(super) fn make(
             grants::grant::plan(&command, &world.terms(), cx)?.draft
         }
         Does::BulkGrant { .. }
-        | Does::JobAdvance { .. }
         | Does::ProfilePatch { .. }
         | Does::CustomerPatch { .. }
         | Does::CustomerOpen { .. }
@@ -282,6 +281,7 @@ pub(super) fn make(
         Does::Notice(does) => return build_notices::make(world, does),
         Does::Terms(does) => return build_terms::make(world, does),
         Does::Closing(does) => return build_merchants::make(world, does),
+        Does::Job(does) => return build_jobs::make(world, does),
         Does::Shop(does) => return build_shops::make(world, does),
         Does::Staff(does) => return build_staff::make(world, does),
         Does::Approval(does) => return build_approvals::make(world, does, both),

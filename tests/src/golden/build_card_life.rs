@@ -4,14 +4,13 @@ use super::build::{Made, NoPlan};
 use super::command_hold::Maybe;
 use super::decode::{self, World};
 use ledger_core::card_state::successor;
-use ledger_core::cards::batch::{self, CardBatch, CardBatchIssue};
+use ledger_core::cards::batch::{self, CardBatchIssue};
 use ledger_core::cards::life::{plan_assign, plan_block};
 use ledger_core::cards::record::{CardIssue, plan_issue};
 use ledger_core::cards::replace::{self, CardReplacement, ReplacedCard};
 use ledger_core::dynamo::Item;
-use ledger_core::ids::{Actor, CardId, JobId};
+use ledger_core::ids::{Actor, CardId};
 use ledger_core::keys;
-use ledger_core::plan::PlanRefusal;
 use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -20,39 +19,11 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
 pub enum CardLifeDoes {
-    Issue {
-        owner: Maybe<String>,
-        expires_at: String,
-        actor: String,
-    },
-    Batch {
-        count: String,
-        expires_at: Maybe<String>,
-        actor: String,
-        reason: Maybe<String>,
-    },
-    /// Issues the next slice of a batch in the state.
-    Advance {
-        batch: String,
-    },
-    Assign {
-        card: String,
-        customer: String,
-        actor: String,
-        reason: Maybe<String>,
-    },
-    Block {
-        card: String,
-        actor: String,
-        reason: Maybe<String>,
-    },
-    Replace {
-        card: String,
-        by: String,
-        owner: Maybe<String>,
-        actor: String,
-        reason: Maybe<String>,
-    },
+    Issue { owner: Maybe<String>, expires_at: String, actor: String },
+    Batch { count: String, expires_at: Maybe<String>, actor: String, reason: Maybe<String> },
+    Assign { card: String, customer: String, actor: String, reason: Maybe<String> },
+    Block { card: String, actor: String, reason: Maybe<String> },
+    Replace { card: String, by: String, owner: Maybe<String>, actor: String, reason: Maybe<String> },
 }
 
 impl World {
@@ -86,12 +57,6 @@ pub(super) fn make(world: &World, does: &CardLifeDoes) -> Result<Made, NoPlan> {
             let expires_at = expires_at.as_deref().map(|at| Timestamp::parse(at).unwrap());
             let issue = CardBatchIssue { tenant, staff, count, expires_at, reason: reason.as_ref() };
             batch::plan(&issue, cx)?.draft
-        }
-        CardLifeDoes::Advance { batch } => {
-            let item = world.must(&keys::job(tenant, JobId::parse(batch).unwrap()));
-            let batch = CardBatch::read(item).map_err(PlanRefusal::from)?;
-            let slice = batch.advance(tenant, cx.now).unwrap();
-            return Ok(Made::Whole(slice.expect("an unfinished batch")));
         }
         CardLifeDoes::Assign { card, customer, actor, reason } => {
             let (of, reason) = ((CardId::parse(card).unwrap(), decode::customer(customer)), decode::maybe_text(reason));

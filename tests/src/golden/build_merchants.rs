@@ -1,7 +1,6 @@
 //! Builds the closings of terminals, of merchants, and of every account of a tenant. What is closed is read from the state.
 
 use super::build::{Made, NoPlan};
-use super::build_erasures::{self, ErasureDoes};
 use super::build_wind_downs::{self, WindDownDoes};
 use super::decode::{self, World};
 use ledger_core::ids::{MerchantId, TerminalId};
@@ -18,7 +17,6 @@ pub enum ClosingDoes {
     Terminal { terminal: String, actor: String },
     Merchant { merchant: String, open: Vec<String>, actor: String },
     WindDown(WindDownDoes),
-    Erasure(ErasureDoes),
 }
 
 pub(super) fn make(world: &World, does: &ClosingDoes) -> Result<Made, NoPlan> {
@@ -40,7 +38,6 @@ pub(super) fn make(world: &World, does: &ClosingDoes) -> Result<Made, NoPlan> {
             merchants::plan_close(of, &closing, by(actor), cx)?.draft
         }
         ClosingDoes::WindDown(does) => return build_wind_downs::make(world, does),
-        ClosingDoes::Erasure(does) => return build_erasures::make(world, does),
     };
     Ok(Made::Draft(draft))
 }

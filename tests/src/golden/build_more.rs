@@ -3,7 +3,6 @@
 
 use super::build::{Made, NoPlan};
 use super::command::Does;
-use super::command_job::JobAdvance;
 use super::decode::{self, World};
 use crate::declared;
 use crate::wire;
@@ -12,8 +11,8 @@ use ledger_core::crediting::VolumeExceeded;
 use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::customers::profile::{self, Status, WalletView};
-use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
-use ledger_core::ids::{Actor, CardId, JobId, MerchantId, StaffId, SubjectId, TerminalId};
+use ledger_core::grants::bulk::BulkGrant;
+use ledger_core::ids::{Actor, CardId, MerchantId, StaffId, SubjectId, TerminalId};
 use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::limits::{Holder, LimitChange, OwnLimits};
 use ledger_core::merchant_state::MerchantState;
@@ -44,7 +43,6 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             };
             grants::bulk::plan(&command, &world.terms(), cx)?
         }
-        Does::JobAdvance(slice) => return Ok(Made::Whole(advanced(world, slice))),
         Does::ProfilePatch { customer, change } => {
             let patch = decode::profile_patch(change);
             profile::plan_own(tenant, decode::customer(customer), decode::unread(&patch, &declared::keys()), cx)?.draft
@@ -167,21 +165,4 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
 fn limit_changes(holder: Holder, asset: &Asset, changes: &[String]) -> Vec<LimitChange> {
     let spec = AssetSpec::finest(asset.clone());
     changes.iter().map(|change| LimitChange::parse(holder, &spec, change).unwrap()).collect()
-}
-
-/// Advances a job by a slice: its first customers get the grant, except those who failed or are passed over.
-fn advanced(world: &World, slice: &JobAdvance) -> Transaction {
-    let job = GrantJob::read(world.must(&keys::job(&world.tenant, JobId::parse(&slice.job).unwrap()))).unwrap();
-    let (done, failed): (usize, usize) = (slice.done.parse().unwrap(), slice.failed.parse().unwrap());
-    let passed_over: Vec<_> = slice.passed_over.iter().map(|id| decode::customer(id)).collect();
-    let failures = slice
-        .failures
-        .iter()
-        .map(|failed| FailedGrant { customer: decode::customer(&failed.customer), reason: failed.reason.clone() });
-    let failures: Vec<_> = failures.collect();
-    assert_eq!(job.failed + failures.len(), failed);
-    let dealt = job.customers.iter().skip(job.done).filter(|id| !passed_over.contains(id)).take(done - job.done);
-    let granted = dealt.filter(|id| failures.iter().all(|failed| failed.customer != **id)).copied().collect();
-    let outcome = SliceOutcome { granted, failed: failures };
-    job.advance(&world.tenant, &outcome, world.cx.now).unwrap().expect("an outcome is certain")
 }

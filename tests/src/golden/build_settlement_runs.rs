@@ -2,12 +2,9 @@
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
-use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::{Actor, JobId, MerchantId, StaffId};
-use ledger_core::keys::{self, Partition, attr};
-use ledger_core::settlement_runs::{
-    self, ClosingCalendar, LineStatus, MerchantSchedule, RunStart, SeenMerchant, SettlementRun, SliceOutcome,
-};
+use ledger_core::keys::{self, Partition};
+use ledger_core::settlement_runs::{self, ClosingCalendar, MerchantSchedule, RunStart, SeenMerchant, SettlementRun};
 use ledger_core::time::BusinessDate;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +26,6 @@ pub enum RunDoes {
     Schedule { merchant: String, schedule: Maybe<String> },
     /// Closes a merchant's period.
     Open { run: String, merchant: String, pay_on: String },
-    /// Records a slice: the merchants that were read, and what became of them.
-    Advance { run: String, places: Vec<String>, limit: usize, opened: usize, others: Vec<(String, String)> },
 }
 
 pub(super) fn make(world: &World, staff: StaffId, does: &RunDoes) -> Result<Made, NoPlan> {
@@ -60,19 +55,10 @@ pub(super) fn make(world: &World, staff: StaffId, does: &RunDoes) -> Result<Made
         }
         RunDoes::Open { run, merchant, pay_on } => {
             let run = read(run);
-            let keys = SeenMerchant::keys(tenant, &run, MerchantId::parse(merchant).unwrap());
+            let keys = SeenMerchant::keys(tenant, MerchantId::parse(merchant).unwrap());
             let seen = SeenMerchant::new(keys.iter().map(|key| world.get(key).cloned()).collect());
             let opening = settlement_runs::plan_opening(tenant, &run, (&seen, date(pay_on)), (&terms, None), cx);
             return Ok(Made::Whole(opening.unwrap()));
-        }
-        RunDoes::Advance { run, places, limit, opened, others } => {
-            let entry = |place: &String| Item::from([(attr::OWNER_SK.to_owned(), Value::s(place))]);
-            let slice = SettlementRun::slice(&places.iter().map(entry).collect::<Vec<_>>(), *limit).unwrap();
-            let other = |(merchant, status): &(String, String)| {
-                (MerchantId::parse(merchant).unwrap(), LineStatus::parse(status).unwrap())
-            };
-            let outcome = SliceOutcome { opened: *opened, others: others.iter().map(other).collect() };
-            return Ok(Made::Whole(read(run).advance(tenant, &slice, &outcome, cx.now).unwrap()));
         }
     };
     Ok(Made::Draft(draft))

@@ -1,19 +1,16 @@
-//! Builds changes and cancellations of versions of a tenant's terms, and the steps of their previews. The configuration and
-//! previews are read from the state.
+//! Builds changes and cancellations of versions of a tenant's terms, and requests of previews. The configuration is read from the
+//! state.
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
-use crate::{holders, wire};
-use ledger_core::dynamo::Value;
-use ledger_core::ids::{Actor, JobId, StaffId};
+use ledger_core::ids::{Actor, StaffId};
 use ledger_core::keys;
 use ledger_core::personal::FreeText;
-use ledger_core::previews::{self, Preview, PreviewRequest, PreviewState};
+use ledger_core::previews::{self, PreviewRequest};
 use ledger_core::tenants::{self, TermsBy, TermsChange};
 use ledger_core::terms::{TermsChanges, TermsSchedule, TermsVersion};
 use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// A command.
@@ -39,29 +36,19 @@ pub enum TermsDoes {
         days: u32,
         staff: String,
     },
-    PreviewTake {
-        preview: String,
-    },
-    PreviewProgress {
-        preview: String,
-        payments: i64,
-    },
-    /// The result as it is stored, or the state that says why there is none.
-    PreviewFinish {
-        preview: String,
-        ended: Result<Json, String>,
-        payments: i64,
-    },
 }
 
 pub(super) fn make(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let config = || world.must(&keys::config(tenant));
     let draft = match does {
-        TermsDoes::Preview { .. }
-        | TermsDoes::PreviewTake { .. }
-        | TermsDoes::PreviewProgress { .. }
-        | TermsDoes::PreviewFinish { .. } => return preview(world, does),
+        TermsDoes::Preview { changes, days, staff } => {
+            let present = TermsSchedule::read(config()).unwrap().at(cx.now).clone();
+            let changes = (!changes.is_empty()).then(|| TermsChanges::plan(&present, changes).unwrap());
+            let (staff, version) = (StaffId::parse(staff).unwrap(), present.version);
+            let request = PreviewRequest { tenant: tenant.clone(), staff, days: *days, version, changes };
+            previews::plan(&request, cx)?.draft
+        }
         TermsDoes::Change { changes, from, staff, reason } => {
             let reason = reason.as_deref().map(decode::text);
             let present = TermsSchedule::read(config()).unwrap().at(cx.now).clone();
@@ -77,40 +64,6 @@ pub(super) fn make(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {
         }
     };
     Ok(Made::Draft(draft))
-}
-
-fn preview(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {
-    let (tenant, cx) = (&world.tenant, &world.cx);
-    let read = |id: &str| Preview::read(world.must(&keys::job(tenant, JobId::parse(id).unwrap()))).expect("a preview");
-    let held = |id: &str| holders::of_preview(tenant, &read(id), cx.now);
-    let built = match does {
-        TermsDoes::Change { .. } | TermsDoes::Cancel { .. } => return Ok(Made::Nothing),
-        TermsDoes::Preview { changes, days, staff } => {
-            let present = TermsSchedule::read(world.must(&keys::config(tenant))).unwrap().at(cx.now).clone();
-            let changes = (!changes.is_empty()).then(|| TermsChanges::plan(&present, changes).unwrap());
-            let (staff, version) = (StaffId::parse(staff).unwrap(), present.version);
-            let request = PreviewRequest { tenant: tenant.clone(), staff, days: *days, version, changes };
-            return Ok(Made::Draft(previews::plan(&request, cx)?.draft));
-        }
-        TermsDoes::PreviewTake { preview } => match read(preview).take(tenant, cx.now).unwrap() {
-            Some((_, taking)) => taking,
-            None => return Ok(Made::Nothing),
-        },
-        TermsDoes::PreviewProgress { preview, payments } => held(preview).progress(*payments, cx.now).unwrap(),
-        TermsDoes::PreviewFinish { preview, ended, payments } => {
-            let mut item = world.must(&keys::job(tenant, read(preview).id)).clone();
-            let result = ended.as_ref().map(|result| {
-                item.insert("result".to_owned(), Value::M(wire::item_from_json(result)));
-                Preview::read(&item).expect("a result").comparison.expect("a result")
-            });
-            let ended = result.as_ref().map_err(|state| match PreviewState::parse(state) {
-                Some(PreviewState::Failed(failure)) => failure,
-                other => panic!("no failure: {other:?}"),
-            });
-            held(preview).finish(ended, *payments, cx.now).unwrap()
-        }
-    };
-    Ok(Made::Whole(built))
 }
 
 fn by<'a>(staff: &str, reason: Option<&'a FreeText>) -> TermsBy<'a> {

@@ -4,11 +4,11 @@ use super::build::{Made, NoPlan};
 use super::decode::{self, World};
 use ledger_core::account::Account;
 use ledger_core::closing::{self, CardClose, CardClosing, CustomerClose, CustomerClosing};
-use ledger_core::dynamo::{Item, Value};
+use ledger_core::dynamo::Item;
 use ledger_core::ids::{Actor, JobId};
-use ledger_core::keys::{self, Partition, attr};
+use ledger_core::keys::{self, Partition};
 use ledger_core::money::Asset;
-use ledger_core::wind_downs::{self, OpenAccount, SliceOutcome, WindDown, WindDownStart, WindDownStop};
+use ledger_core::wind_downs::{self, WindDown, WindDownStart};
 use serde::{Deserialize, Serialize};
 
 /// A step of a job.
@@ -19,22 +19,10 @@ pub enum WindDownDoes {
     Start {
         actor: String,
     },
-    Stop {
-        job: String,
-        actor: String,
-    },
     /// Closes an account, with the job's line.
     Close {
         job: String,
         account: String,
-    },
-    /// Records a slice: the places of a list that were read, and what became of their accounts.
-    Advance {
-        job: String,
-        places: Vec<String>,
-        limit: usize,
-        closed: usize,
-        open: Vec<(String, Vec<String>)>,
     },
 }
 
@@ -46,13 +34,9 @@ pub(super) fn make(world: &World, does: &WindDownDoes) -> Result<Made, NoPlan> {
             let Actor::Staff(staff) = decode::actor(actor) else { panic!("a job is of the staff") };
             wind_downs::plan(&WindDownStart { tenant, staff, reason: &reason }, cx)?.draft
         }
-        WindDownDoes::Stop { job, actor } => {
-            let stop = WindDownStop { tenant, actor: decode::actor(actor), reason: &reason };
-            wind_downs::plan_stop(&stop, &read(job), cx)?.draft
-        }
         WindDownDoes::Close { job, account } => {
             let job = read(job);
-            let (actor, reason) = (Actor::Staff(job.staff), Some(&job.reason));
+            let (actor, reason) = (job.head.actor(), job.head.reason.as_ref());
             let state = |keys: &[keys::Key]| keys.iter().map(|key| world.get(key).cloned()).collect::<Vec<_>>();
             let (planned, owner) = match decode::account(account) {
                 Account::Customer(id) => {
@@ -70,16 +54,6 @@ pub(super) fn make(world: &World, does: &WindDownDoes) -> Result<Made, NoPlan> {
                 other => panic!("{other} is not closed by a job"),
             };
             job.with_line(tenant, planned, owner).draft
-        }
-        WindDownDoes::Advance { job, places, limit, closed, open } => {
-            let job = read(job);
-            let entry = |place: &String| Item::from([(attr::OWNER_SK.to_owned(), Value::s(place))]);
-            let slice = job.slice(&places.iter().map(entry).collect::<Vec<_>>(), *limit).unwrap();
-            let open = open.iter();
-            let open =
-                open.map(|(account, open)| OpenAccount { account: decode::account(account), open: open.clone() });
-            let outcome = SliceOutcome { closed: *closed, open: open.collect() };
-            return Ok(Made::Whole(job.advance(tenant, &slice, &outcome, cx.now).unwrap()));
         }
     };
     Ok(Made::Draft(draft))

@@ -6,6 +6,7 @@ use super::build_card_life::CardLifeDoes;
 use super::build_card_pin::CardPinDoes;
 use super::build_cash::CashDoes;
 use super::build_figures::FiguresDoes;
+use super::build_jobs::JobDoes;
 use super::build_lanes::LanesDoes;
 use super::build_merchants::ClosingDoes;
 use super::build_notices::NoticeDoes;
@@ -19,7 +20,6 @@ use super::build_staff::StaffDoes;
 use super::build_terms::TermsDoes;
 use super::build_trail::TrailDoes;
 use super::command_hold::{HoldDoes, Maybe};
-use super::command_job::JobAdvance;
 use super::command_migration::MigrationDoes;
 pub use super::command_psp::{FactJson, FlightStep, MarkerJson, PspJson};
 pub use super::command_values::{AnswerJson, ClaimJson, ContextJson, Money};
@@ -150,7 +150,7 @@ pub enum Does {
         amount: Money,
         reason: String,
     },
-    JobAdvance(JobAdvance),
+    Job(JobDoes),
     ProfilePatch {
         customer: String,
         change: ProfileChange,

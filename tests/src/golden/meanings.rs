@@ -151,9 +151,6 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         ("rate", "(attribute_not_exists(#leased) OR #leased <= :most)") => {
             vec![(Old::Having("leased", n("987654321")), "rejected limit_exceeded")]
         }
-        ("job", "#done = :seen") => {
-            vec![(Old::Absent, "rejected stale_plan"), (Old::With("done", n("987")), "rejected stale_plan")]
-        }
         (role, clause) => panic!("add the meaning of `{clause}` of a {role} to meanings.rs"),
     }
 }

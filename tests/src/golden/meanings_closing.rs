@@ -88,21 +88,10 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("figures", "#batch = :seen") => vec![(Old::Absent, stale), (Old::With("batch", n("987")), stale)],
         ("figures", "attribute_not_exists(#planned)") => vec![(Old::Having("planned", s("x")), stale)],
         ("figures", "attribute_exists(#planned)") => vec![(Old::Absent, stale), (Old::Without("planned"), stale)],
-        // A job that winds a tenant down, and its lines.
-        ("wind_down_line", NEW) => vec![(Old::KeyOnly, stale)],
-        ("job", "attribute_not_exists(#stopped_at)") => vec![(Old::Having("stopped_at", s("x")), stale)],
-        ("job", "attribute_not_exists(#finished_at)") => vec![(Old::Having("finished_at", s("x")), stale)],
-        ("job", "#attempts = :seen") => vec![(Old::Absent, stale), (Old::With("attempts", n("987")), stale)],
-        ("job", "attribute_not_exists(#lease_until)") => vec![(Old::Having("lease_until", s("x")), stale)],
-        ("job", "#lease_until = :seen_until") => {
-            vec![(Old::Absent, stale), (Old::With("lease_until", s("x")), stale)]
-        }
-        ("job", "attribute_not_exists(#ready_at)") => vec![(Old::Having("ready_at", s("x")), stale)],
-        ("job", "attribute_not_exists(#failed_at)") => vec![(Old::Having("failed_at", s("x")), stale)],
-        ("job", "#list = :seen") => vec![(Old::Absent, stale), (Old::With("list", s("another")), stale)],
-        ("job", "#shard = :seen") => vec![(Old::Absent, stale), (Old::With("shard", n("987")), stale)],
-        ("job", "attribute_not_exists(#after)") => vec![(Old::Having("after", s("x")), stale)],
-        ("job", "#after = :seen_after") => vec![(Old::Absent, stale), (Old::With("after", s("x")), stale)],
+        // A job, and its lines.
+        ("job_line", NEW) => vec![(Old::KeyOnly, stale)],
+        ("job", "#version = :seen_version") => vec![(Old::Absent, stale), (Old::With("version", n("987")), stale)],
+        ("job", "attribute_not_exists(#ended_at)") => vec![(Old::Having("ended_at", s("x")), stale)],
         ("payer", "attribute_not_exists(#updated_at)") => vec![(Old::With("updated_at", s("else")), stale)],
         _ => return None,
     })

@@ -45,7 +45,6 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
         ("settlement", "attribute_not_exists(#given_back_at)") => {
             vec![(Old::With("given_back_at", s("2026-11-20T00:00:00.000Z")), stale)]
         }
-        ("settlement_run_line", NEW) => vec![(Old::KeyOnly, stale)],
         ("settlement_calendar", "#closed_until = :seen_until") => {
             vec![(Old::Absent, stale), (Old::With("closed_until", s("2026-12-31")), stale)]
         }
@@ -55,7 +54,6 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
         ("settlement", "(attribute_not_exists(#closing_on) OR #closing_on < :closing)") => {
             vec![(Old::Having("closing_on", s("2026-12-31")), stale)]
         }
-        ("job", EXISTS) => vec![(Old::Absent, stale)],
         ("settlement", "attribute_not_exists(#open)") => vec![(Old::Having("open", s("x")), "rejected already_exists")],
         ("settlement", "attribute_not_exists(#carry)") => vec![(Old::Having("carry", json!({ "M": {} })), stale)],
         ("settlement", "#carry = :seen_carry") => vec![(Old::With("carry", json!({ "M": {} })), stale)],

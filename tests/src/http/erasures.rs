@@ -48,7 +48,7 @@ impl World {
         let is_due = |row: &Item| row.contains_key("_due_sk") && row.opt_text("kind") == Ok(Some("erasure"));
         for (pk, sk, row) in books.under("JOB").filter(|(_, _, row)| is_due(row)) {
             let mut job = books.stored(pk, sk).expect("a row").clone();
-            let id = row.text("erasure_id").expect("an id");
+            let id = row.text("job_id").expect("an id");
             let _ = job.insert("_due_sk".to_owned(), Stored::S(format!("2026-01-02T03:04:05.678Z#job#erasure#{id}")));
             self.plant_as_written(job).await;
         }
@@ -63,8 +63,8 @@ impl World {
         let mut erased = 0;
         loop {
             let progress = self.run_jobs().await.expect("the run succeeds");
-            erased += progress.erased;
-            if progress.erased == 0 {
+            erased += progress.subjects;
+            if progress.subjects == 0 {
                 return erased;
             }
         }

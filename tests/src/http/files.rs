@@ -52,7 +52,7 @@ impl World {
     /// # Panics
     /// When a step fails.
     pub async fn fetched(&self, content: &Value) -> String {
-        let id = self.api.settle(&self.asks_for(content)).await.good().text("/file_id");
+        let id = self.api.settle(&self.asks_for(content)).await.good().text("/job_id");
         assert_eq!(self.make_files().await, 1);
         let file = self.file(&id).await;
         let answer = reqwest::get(file["url"].as_str().expect("a link")).await.expect("a response");

@@ -17,6 +17,7 @@ pub mod event_tap;
 pub mod figures;
 pub mod files;
 pub mod host;
+pub mod jobs;
 pub mod legacy_types;
 pub mod migrating;
 pub mod parked;

@@ -29,32 +29,9 @@ impl World {
         self.api.send(&call).await.good().json()
     }
 
-    /// The runs of the tenant, newest first.
-    ///
-    /// # Panics
-    /// When the response has no list of runs.
-    pub async fn settlement_runs(&self) -> Vec<Value> {
-        let call = Call::get("/v1/admin/settlement-runs?limit=100", &self.operator.who);
-        let runs = self.api.send(&call).await.good().json();
-        runs["items"].as_array().expect("runs").clone()
-    }
-
     /// The merchants of a run: those with a status, or all of them, over pages of `limit`.
-    ///
-    /// # Panics
-    /// When a page has no list of merchants.
     pub async fn settlement_run_merchants(&self, run: &str, status: Option<&str>, limit: usize) -> Vec<Value> {
-        let status = status.map(|status| format!("&status={status}")).unwrap_or_default();
-        let (mut lines, mut cursor) = (Vec::new(), String::new());
-        loop {
-            let path = format!("/v1/admin/settlement-runs/{run}/merchants?limit={limit}{status}{cursor}");
-            let page = self.api.send(&Call::get(&path, &self.operator.who)).await.good().json();
-            lines.extend(page["items"].as_array().expect("merchants").iter().cloned());
-            match page["next_cursor"].as_str() {
-                Some(next) => cursor = format!("&cursor={next}"),
-                None => return lines,
-            }
-        }
+        self.lines(&format!("/v1/admin/settlement-runs/{run}/merchants"), status, limit).await
     }
 }
 

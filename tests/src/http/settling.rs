@@ -163,6 +163,7 @@ impl Settling {
         let psp = PspTap::over(Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe"));
         let client = tap.client(stack.dynamodb_url(), Attempts::One).await;
         let (app, counting) = host::app_with((client, stack.table()), hand.clock(), stack.stripe(), psp.clone());
+        let app = app.with_files(Arc::new(stack.downloads().clone()));
         let (kyc, files) = (LocalKyc::default(), stack.payouts().clone());
         let sagas = RecordedSagas::default();
         let settler = Settler::new(&app, Some(Arc::new(kyc.clone())), Some(Arc::new(files.clone())));

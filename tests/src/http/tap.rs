@@ -82,6 +82,8 @@ struct State {
     writes: VecDeque<Option<Fault>>,
     /// The fault of every call while it is set.
     down: Option<Fault>,
+    /// The fault of every write to a partition whose key has this text, while it is set.
+    partition: Option<(String, Fault)>,
     /// Whether calls request their consumed capacity.
     metered: bool,
 }
@@ -147,6 +149,11 @@ impl Tap {
     /// Sets the fault of every call; `None` ends it.
     pub fn every_call(&self, fault: Option<Fault>) {
         self.state().down = fault;
+    }
+
+    /// Sets the fault of every write to a partition whose key has a text; `None` ends it.
+    pub fn writes_to(&self, partition: Option<(&str, Fault)>) {
+        self.state().partition = partition.map(|(text, fault)| (text.to_owned(), fault));
     }
 
     /// Removes the planned faults.
@@ -215,8 +222,13 @@ impl Tap {
     /// Records a call; returns its position in the list, its fault, and whether to request its capacity.
     fn note(&self, target: &str, body: Value) -> (usize, Option<Fault>, bool) {
         let mut state = self.state();
-        state.seen.push(Seen { target: target.to_owned(), body, units: None });
+        let seen = Seen { target: target.to_owned(), body, units: None };
         let planned = if target == WRITE { state.writes.pop_front().flatten() } else { None };
+        let of_partition = state.partition.as_ref().filter(|(text, _)| {
+            target == WRITE && seen.keys().iter().any(|(partition, _)| partition.contains(text.as_str()))
+        });
+        let planned = planned.or_else(|| of_partition.map(|(_, fault)| fault.clone()));
+        state.seen.push(seen);
         (state.seen.len() - 1, planned.or_else(|| state.down.clone()), state.metered)
     }
 }

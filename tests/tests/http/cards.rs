@@ -347,20 +347,20 @@ async fn batch_issues_each_card_once_by_workers_at_once() {
     let call = batch(130, Some("2099-01-01T00:00:00.000Z"));
     let stored = world.api.settle(&call).await.good();
     assert_eq!((stored.status, world.api.settle(&call).await.stored()), (202, stored.stored()));
-    let path = format!("/v1/admin/card-batches/{}", stored.text("/batch_id"));
+    let path = format!("/v1/admin/card-batches/{}", stored.text("/job_id"));
     let view = async |query: &str| world.api.send(&Call::get(&format!("{path}{query}"), owner)).await.good().json();
     let before = view("").await;
-    assert_eq!((&before["status"], &before["done"], &before["card_ids"]), (&json!("running"), &json!(0), &json!([])));
+    assert_eq!((&before["status"], &before["done"], &before["card_ids"]), (&json!("waiting"), &json!(0), &json!([])));
 
     let runs = join_all((0..4).map(|_| world.run_jobs())).await;
-    let issued: usize = runs.iter().map(|run| run.as_ref().expect("a run").cards).sum();
+    let issued: usize = runs.iter().map(|run| run.as_ref().expect("a run").subjects).sum();
     assert_eq!(issued, 130, "{runs:?}");
-    assert_eq!(world.run_jobs().await.expect("a run").cards, 0);
+    assert_eq!(world.run_jobs().await.expect("a run").subjects, 0);
     let mut cards = Vec::new();
     let mut query = "?limit=60".to_owned();
     loop {
         let page = view(&query).await;
-        assert_eq!((&page["status"], &page["done"]), (&json!("finished"), &json!(130)));
+        assert_eq!((&page["status"], &page["done"]), (&json!("done"), &json!(130)));
         let ids = page["card_ids"].as_array().expect("ids").iter();
         cards.extend(ids.map(|id| id.as_str().expect("an id").to_owned()));
         let Some(next) = page["next_cursor"].as_str() else { break };

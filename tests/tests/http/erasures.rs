@@ -61,10 +61,10 @@ async fn open_customer_is_not_erased_and_closed_one_once() {
     let _ = world.api.settle(&world.erases(&customer, "asked for")).await.problem(400, "wrong_state");
     let view = world.erasure(&customer).await;
     assert_eq!(
-        (&view["status"], &view["customer_id"], &view["failed"]),
-        (&json!("running"), &json!(customer), &json!(0))
+        (&view["status"], &view["details"]["customer_id"], &view["failed"]),
+        (&json!("waiting"), &json!(customer), &json!(0))
     );
-    let approval = ids.iter().find(|id| view["erasure_id"] == id.as_str());
+    let approval = ids.iter().find(|id| view["job_id"] == id.as_str());
     let approval = approval.unwrap_or_else(|| panic!("the job has the id of its approval: {view}"));
     let shown =
         world.api.send(&Call::get(&format!("/v1/admin/approvals/{approval}"), &world.operator.who)).await.good();

@@ -335,7 +335,7 @@ async fn mutated_reads_never_give_a_500_and_write_nothing_but_looks() {
         Call::get(&format!("/v1/admin/customers/{}", customer.id), operator),
         Call::get(&format!("/v1/admin/customers/{}/limits", customer.id), operator),
         Call::get("/v1/admin/idempotency/readiness", operator),
-        Call::get(&format!("/v1/admin/grants/{id}"), operator),
+        Call::get(&format!("/v1/admin/jobs/{id}"), operator),
         Call::get("/v1/admin/attention", operator),
         Call::get(&format!("/v1/admin/topups/{id}"), operator),
         Call::get(&format!("/v1/admin/topups/{id}/refunds/{id}"), operator),

@@ -128,7 +128,7 @@ endpoints! {
     admin_unclaimed_claim = UnclaimedClaim,
     admin_unclaimed_payout = UnclaimedPayout,
     admin_wind_downs = WindDown,
-    admin_wind_downs_stop = WindDownStop,
+    admin_jobs_stop = JobStop,
     admin_customers_sign_in = SignInMove,
     terminal_charges = TerminalCharge,
     terminal_charges_reverse = TerminalChargeReverse,

@@ -197,17 +197,17 @@ async fn bulk_grants_and_settlements_of_a_tenant_are_listed_newest_first() {
         jobs.insert(0, world.executes(&bulk).await.good().text("/job_id"));
     }
     for limit in [1, 100] {
-        let (found, _) = listed(&world, staff, ("/v1/admin/grants", "from=2020-01-01"), limit).await;
+        let (found, _) = listed(&world, staff, ("/v1/admin/jobs", "kind=grant&from=2020-01-01"), limit).await;
         let ids: Vec<&str> = found.iter().map(|job| text(job, "job_id")).collect();
         assert_eq!(ids, jobs, "{limit} at a time");
     }
-    assert_admits(&world, staff, ("/v1/admin/grants", "to=2020-01-01"), |_| false).await;
+    assert_admits(&world, staff, ("/v1/admin/jobs", "kind=grant&to=2020-01-01"), |_| false).await;
     let (breaks, _) = listed(&world, staff, ("/v1/admin/breaks", "kind=balance_differs&from=2020-01-01"), 20).await;
     assert_eq!(breaks, Vec::<Value>::new());
     let (settlements, _) = listed(&world, staff, ("/v1/admin/settlements", "status=paid"), 20).await;
     assert_eq!(settlements, Vec::<Value>::new());
     for (path, query) in [
-        ("grants", "status=done"),
+        ("jobs", "status=finished"),
         ("breaks", "kind=nothing"),
         ("settlements", "status=open"),
         ("approvals", "command=steal"),

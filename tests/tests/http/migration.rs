@@ -211,7 +211,7 @@ async fn customers_are_listed_once_the_migration_has_ended() {
     }
     patch(world, &one, &json!({"email": "changed@example.com"})).await;
     let pass = migrating.contract().await;
-    assert_eq!((&pass["customers"], &pass["changed"]), (&json!(5), &json!(5)), "{pass}");
+    assert_eq!((&pass["done"], &pass["changed"]), (&json!(5), &json!(5)), "{pass}");
     let mut all = BTreeSet::from([opened.id.clone()]);
     for number in 0..4 {
         all.insert(migrating.customer(number).await.id);
@@ -333,13 +333,13 @@ async fn pass_continues_where_it_stopped() {
     let _ = world.put_phase(1).await.good();
     migrating.settle();
     let answer = world.request_pass("backfill", &json!({"customers_per_second": 5})).await.good();
-    assert_eq!(answer.json()["status"], "requested");
+    assert_eq!(answer.json()["status"], "waiting");
     let _ = migrating.slice(Duration::from_millis(900)).await;
     let pass = world.last_pass("backfill").await;
-    let seen = pass["customers"].as_i64().expect("a count");
+    let seen = pass["done"].as_i64().expect("a count");
     assert!((5..30).contains(&seen) && pass["status"] == "running", "{pass}");
     let pass = migrating.clean("backfill").await;
-    assert_eq!((&pass["customers"], &pass["changed"]), (&json!(30), &json!(30)));
+    assert_eq!((&pass["done"], &pass["changed"]), (&json!(30), &json!(30)));
     assert_eq!(migrating.clean("backfill").await["changed"], json!(0), "a repeated backfill changes nothing");
     assert_eq!(Phase::all(Model::HalfWay).count(), 25);
 }

@@ -114,7 +114,7 @@ async fn migrate_command_runs_the_steps() {
     let (shown, clean) = pass.expect("a pass");
     assert_eq!(
         shown_lines.lock().expect("no panic")[0],
-        "backfill in phase 0: requested, 0 customers, 0 changed, 0 left"
+        "backfill in phase 0: waiting, 0 customers, 0 changed, 0 left"
     );
     assert!(!clean && shown.contains("\nbackfill in phase 0: done, 2 customers, 1 changed, 1 left\n"), "{shown}");
     assert!(shown.contains(&format!("    {} the God Record's `balance` ", refused.id)), "{shown}");
@@ -233,7 +233,7 @@ async fn legacy_attribute_of_any_type_is_kept_or_named() {
     let _ = world.request_pass("backfill", &json!({"customers_per_second": 1000})).await.good();
     let _ = world.migrate_for(Duration::from_secs(60)).await.expect("a slice");
     let pass = world.last_pass("backfill").await;
-    assert_eq!((&pass["status"], &pass["left"]), (&json!("done"), &json!(refused)), "{pass}");
+    assert_eq!((&pass["status"], &pass["failed"]), (&json!("done"), &json!(refused)), "{pass}");
     for phase in [phase_of(Model::GodRecord, Concern::Money, Stage::DualWrite), last(Model::GodRecord)] {
         world.set_phase(phase).await;
         // The functions read the setting again.

@@ -12,7 +12,7 @@ async fn run_to_the_end(world: &World, run: &str) -> Value {
     for _ in 0..20 {
         let _ = world.run_jobs().await.expect("the run succeeds");
         let view = world.settlement_run(run).await;
-        if view["status"] != "running" {
+        if view["ended_at"].is_string() {
             return view;
         }
     }
@@ -57,24 +57,24 @@ async fn run_by_hand_closes_once_for_a_day_and_never_for_an_earlier_one() {
     let stored = world.api.settle(&start).await.good();
     assert_eq!((stored.status, stored.text("/status").as_str()), (202, "pending"));
     let run = world.executes(&start).await.good().text("/job_id");
-    assert_eq!(world.settlement_run(&run).await["status"], "running");
+    assert_eq!(world.settlement_run(&run).await["status"], "waiting");
     assert_eq!(world.api.settle(&start).await.body, stored.body, "the stored response is replayed");
     let view = run_to_the_end(&world, &run).await;
-    assert_eq!((&view["status"], &view["opened"]), (&json!("finished"), &json!(1)), "{view}");
+    assert_eq!((&view["status"], &view["done"]), (&json!("done"), &json!(1)), "{view}");
     assert_eq!((&view["reason"], &view["settlements"]["open"]), (&json!("set a day late"), &json!(1)), "{view}");
     // For the same day, and for the week before.
     for day in ["2026-11-20", "2026-11-13"] {
         let again = world.executes(&world.runs_settlements(day)).await.good().text("/job_id");
         let view = run_to_the_end(&world, &again).await;
-        assert_eq!((&view["status"], &view["opened"], &view["skipped"]), (&json!("finished"), &json!(0), &json!(1)));
+        assert_eq!((&view["status"], &view["done"], &view["skipped"]), (&json!("done"), &json!(0), &json!(1)));
         let lines = world.settlement_run_merchants(&again, None, 100).await;
-        assert_eq!(lines[0]["status"], "closed_before", "{day}");
+        assert_eq!(lines[0]["code"], "closed_before", "{day}");
     }
     // On a Thursday no schedule closes.
     let other = world.executes(&world.runs_settlements("2026-11-19")).await.good().text("/job_id");
     let _ = run_to_the_end(&world, &other).await;
     assert_eq!(world.settlement_run_merchants(&other, None, 100).await, Vec::<Value>::new());
-    assert_eq!(world.settlement_runs().await.len(), 4);
+    assert_eq!(world.jobs("settlement_run").await.len(), 4);
     let _ = world.check_books().await;
 }
 
@@ -89,7 +89,7 @@ async fn run_refuses_bad_requests_and_names_what_is_wrong() {
     }
     let get = |path: &str| Call::get(path, &world.operator.who);
     let lines = format!("/v1/admin/settlement-runs/{run}/merchants");
-    for query in ["status=done", "cursor=x", "limit=0", "limit=101", "page=2"] {
+    for query in ["status=opened", "cursor=x", "limit=0", "limit=101", "page=2"] {
         let _ = world.api.send(&get(&format!("{lines}?{query}"))).await.problem(400, "invalid_request");
     }
     for path in
@@ -100,7 +100,7 @@ async fn run_refuses_bad_requests_and_names_what_is_wrong() {
     for path in [format!("/v1/admin/settlement-runs/{run}"), lines] {
         let _ = stranger.api.send(&Call::get(&path, &stranger.operator.who)).await.problem(404, "not_found");
     }
-    assert_eq!(stranger.settlement_runs().await, Vec::<Value>::new());
+    assert_eq!(stranger.jobs("settlement_run").await, Vec::<Value>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,8 +126,8 @@ async fn run_and_schedule_are_approved_by_another_person() {
 
     let asked = world.api.settle(&world.runs_settlements("2026-11-20")).await.good();
     assert_eq!(asked.status, 202, "{asked:?}");
-    assert_eq!(world.settlement_runs().await, Vec::<Value>::new());
+    assert_eq!(world.jobs("settlement_run").await, Vec::<Value>::new());
     let approved = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await.good();
     let view = run_to_the_end(&world, &approved.text("/job_id")).await;
-    assert_eq!((&view["status"], &view["skipped"]), (&json!("finished"), &json!(1)), "{view}");
+    assert_eq!((&view["status"], &view["skipped"]), (&json!("done"), &json!(1)), "{view}");
 }

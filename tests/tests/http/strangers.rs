@@ -228,7 +228,7 @@ async fn ids_of_another_tenant_are_not_found() {
         (&theirs.merchant, Call::post("/v1/admin/terminals", operator, &json!({"merchant_id": "<id>"}))),
         (&theirs.customer, Call::post("/v1/admin/cards", operator, &json!({"customer_id": "<id>"}))),
         (&theirs.customer, Call::post("/v1/admin/grants", operator, &grant)),
-        (&theirs.job, Call::get("/v1/admin/grants/<id>", operator)),
+        (&theirs.job, Call::get("/v1/admin/jobs/<id>", operator)),
         (&theirs.adjustment, Call::get("/v1/admin/adjustments/<id>", operator)),
         (&theirs.adjustment, Call::get("/v1/admin/approvals/<id>", operator)),
         (&theirs.adjustment, Call::post("/v1/admin/approvals/<id>/approve", operator, &json!({}))),

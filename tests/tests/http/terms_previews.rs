@@ -128,7 +128,12 @@ async fn preview_of_changed_terms_has_points_fees_and_refusals_of_both() {
     let refused = &done["result"]["planned"]["refused"];
     let expected = json!({"limit_exceeded": 2, "insufficient_balance": 1, "pin_required": 1, "invalid_request": 1});
     assert_eq!(*refused, expected, "{done}");
-    let page = world.api.send(&Call::get(&format!("{PREVIEWS}?limit=3"), &world.operator.who)).await.good().json();
+    let page = world
+        .api
+        .send(&Call::get("/v1/admin/jobs?kind=terms_preview&limit=3", &world.operator.who))
+        .await
+        .good()
+        .json();
     assert_eq!(page["items"].as_array().map(Vec::len), Some(3));
     assert!(page["next_cursor"].is_string(), "{page}");
     let _ = world.check_books().await;
@@ -166,8 +171,7 @@ async fn refused_request_of_a_preview_names_the_field_and_stores_nothing() {
         let refused = world.api.settle(&call).await.problem(400, "invalid_request").json();
         assert_eq!(refused["field"], field, "{refused}");
     }
-    let listed = world.api.send(&Call::get(PREVIEWS, &world.operator.who)).await.good().json();
-    assert_eq!(listed["items"], json!([]));
+    assert_eq!(world.jobs("terms_preview").await, Vec::<Value>::new());
     let _ = get(&world, &new_id()).await.problem(404, "not_found");
 }
 
@@ -195,7 +199,7 @@ async fn preview_whose_terms_were_changed_meanwhile_has_no_result() {
     clock.forward(std::time::Duration::from_secs(60 * 60 + 61));
     assert_eq!(world.run_previews().await.expect("a run"), 1);
     let ended = get(&world, &requested.text("/job_id")).await.good().json();
-    assert_eq!(ended["status"], "terms_changed", "{ended}");
+    assert_eq!((&ended["status"], &ended["code"]), (&json!("failed"), &json!("terms_changed")), "{ended}");
     assert!(ended.get("result").is_none(), "{ended}");
     // What the response was is stored.
     assert!(world.api.settle(&call).await.replayed());

@@ -12,24 +12,12 @@ async fn world(name: &str) -> World {
     World::new(name).await
 }
 
-/// Runs the worker until no job is running; returns the job.
-async fn run_to_the_end(world: &World, job: &str) -> Value {
-    for _ in 0..20 {
-        let _ = world.run_jobs().await.expect("the run succeeds");
-        let view = world.wind_down(job).await;
-        if view["status"] != "running" {
-            return view;
-        }
-    }
-    panic!("the job does not end: {}", world.wind_down(job).await);
-}
-
 fn of(customer: &Customer) -> String {
     format!("customer:{}", customer.id)
 }
 
 fn line<'a>(lines: &'a [Value], account: &str) -> &'a Value {
-    lines.iter().find(|line| line["account"] == account).unwrap_or_else(|| panic!("{account} is not in {lines:?}"))
+    lines.iter().find(|line| line["subject"] == account).unwrap_or_else(|| panic!("{account} is not in {lines:?}"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -47,10 +35,10 @@ async fn wind_down_closes_what_it_can_and_lists_what_each_account_had() {
     let _ = world.api.settle(&world.closes(&closed_before.id, false)).await.good();
 
     let job = world.started_winding_down().await;
-    assert_eq!(world.wind_down(&job).await["status"], "running");
-    let view = run_to_the_end(&world, &job).await;
-    assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished_with_open"), &json!(4), &json!(1)));
-    let lines = world.wind_down_lines(&job, None, 2).await;
+    assert_eq!(world.job(&job).await["status"], "waiting");
+    let view = world.ended(&job).await;
+    assert_eq!((&view["status"], &view["done"], &view["failed"]), (&json!("done"), &json!(4), &json!(1)));
+    let lines = world.job_lines(&job, None, 2).await;
     assert_eq!(lines.len(), 5, "{lines:?}");
     let line_of_rich = line(&lines, &of(&rich));
     assert_eq!(line_of_rich["rest"], json!({"ECOPAY": "300", "POINT": "7"}));
@@ -58,11 +46,11 @@ async fn wind_down_closes_what_it_can_and_lists_what_each_account_had() {
     assert_eq!(line(&lines, &of(&poor))["rest"], json!({}));
     let line_of_card = line(&lines, &format!("card:{owned}"));
     assert_eq!((&line_of_card["customer_id"], &line_of_card["rest"]), (&json!(poor.id), &json!({"ECOPAY": "40"})));
-    assert_eq!(line(&lines, &format!("card:{unowned}"))["status"], "closed");
-    let open = world.wind_down_lines(&job, Some("open"), 20).await;
-    assert_eq!((open.len(), &open[0]["account"]), (1, &json!(of(&held))), "{open:?}");
+    assert_eq!(line(&lines, &format!("card:{unowned}"))["status"], "done");
+    let open = world.job_lines(&job, Some("failed"), 20).await;
+    assert_eq!((open.len(), &open[0]["subject"]), (1, &json!(of(&held))), "{open:?}");
     assert_eq!(open[0]["open"], json!(["held:ECOPAY"]));
-    assert_eq!(world.wind_down_lines(&job, Some("closed"), 20).await.len(), 4);
+    assert_eq!(world.job_lines(&job, Some("done"), 20).await.len(), 4);
     let books = world.check_books().await;
     assert_eq!(books.posted("unclaimed", "ECOPAY"), 340.into());
     assert_eq!(books.posted("breakage", "POINT"), 7.into());
@@ -70,13 +58,13 @@ async fn wind_down_closes_what_it_can_and_lists_what_each_account_had() {
     // Another job closes what was open, and lists that alone.
     let _ = world.api.settle(&shop.voids(&hold)).await.good();
     let second = world.started_winding_down().await;
-    let view = run_to_the_end(&world, &second).await;
-    assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished"), &json!(1), &json!(0)));
-    let lines = world.wind_down_lines(&second, None, 20).await;
+    let view = world.ended(&second).await;
+    assert_eq!((&view["status"], &view["done"], &view["failed"]), (&json!("done"), &json!(1), &json!(0)));
+    let lines = world.job_lines(&second, None, 20).await;
     assert_eq!((lines.len(), &lines[0]["rest"]), (1, &json!({"ECOPAY": "500"})), "{lines:?}");
-    let listed = world.api.send(&Call::get("/v1/admin/wind-downs", &world.operator.who)).await.good().json();
+    let listed = world.api.send(&Call::get("/v1/admin/jobs?kind=wind_down", &world.operator.who)).await.good().json();
     let ids: Vec<&str> =
-        listed["items"].as_array().expect("jobs").iter().filter_map(|job| job["wind_down_id"].as_str()).collect();
+        listed["items"].as_array().expect("jobs").iter().filter_map(|job| job["job_id"].as_str()).collect();
     assert_eq!(ids, [second.as_str(), job.as_str()]);
     // What was unclaimed is paid out or claimed.
     let _ = world.executes(&world.pays_out(&of(&rich), "300")).await.good();
@@ -93,13 +81,13 @@ async fn workers_and_jobs_at_once_close_each_account_once() {
     let runs = join_all((0..6).map(|_| world.run_jobs())).await;
     // A run whose slice met another's is refused or ends early; it loses nothing.
     assert!(runs.iter().any(Result::is_ok), "{runs:?}");
-    let jobs = [run_to_the_end(&world, &one).await, run_to_the_end(&world, &other).await];
+    let jobs = [world.ended(&one).await, world.ended(&other).await];
     let (mut accounts, mut total) = (Vec::new(), 0);
     for (job, view) in [&one, &other].into_iter().zip(&jobs) {
-        assert_eq!(view["status"], "finished", "{view}");
-        let lines = world.wind_down_lines(job, None, 100).await;
-        assert_eq!(view["closed"], json!(lines.len()), "{view}");
-        accounts.extend(lines.iter().map(|line| line["account"].as_str().expect("an account").to_owned()));
+        assert_eq!(view["status"], "done", "{view}");
+        let lines = world.job_lines(job, None, 100).await;
+        assert_eq!(view["done"], json!(lines.len()), "{view}");
+        accounts.extend(lines.iter().map(|line| line["subject"].as_str().expect("an account").to_owned()));
         let rests = lines.iter().filter_map(|line| line["rest"]["ECOPAY"].as_str());
         total += rests.map(|rest| rest.parse::<u32>().expect("yen")).sum::<u32>();
     }
@@ -122,8 +110,8 @@ async fn wind_down_raced_against_payments_and_transfers_leaves_every_yen_in_one_
     let sends: Vec<Call> = pairs.map(|(from, to)| from.sends(to, "50")).collect();
     let job = world.started_winding_down().await;
     let traffic = join_all(pays.iter().chain(&sends).map(|call| world.api.settle(call)));
-    let (answers, view) = join(traffic, run_to_the_end(&world, &job)).await;
-    assert_eq!((&view["status"], &view["closed"]), (&json!("finished"), &json!(12)), "{view}");
+    let (answers, view) = join(traffic, world.ended(&job)).await;
+    assert_eq!((&view["status"], &view["done"]), (&json!("done"), &json!(12)), "{view}");
     let paid = answers.iter().take(12).filter(|answer| answer.status == 201).count();
     let books = world.check_books().await;
     assert_eq!(books.posted("unclaimed", "ECOPAY"), i64::try_from(12 * 300 - 100 * paid).unwrap().into());
@@ -140,40 +128,29 @@ async fn record_that_cannot_be_read_stays_open_and_the_others_are_closed() {
     let _ = row.insert("state".to_owned(), dynamo::Value::S("odd".to_owned()));
     world.plant(row).await;
     let job = world.started_winding_down().await;
-    let view = run_to_the_end(&world, &job).await;
-    assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished_with_open"), &json!(1), &json!(1)));
-    let lines = world.wind_down_lines(&job, None, 20).await;
-    assert_eq!(line(&lines, &format!("card:{card}"))["open"], json!(["internal"]));
+    let view = world.ended(&job).await;
+    assert_eq!((&view["status"], &view["done"], &view["failed"]), (&json!("done"), &json!(1), &json!(1)));
+    let lines = world.job_lines(&job, None, 20).await;
+    assert_eq!(line(&lines, &format!("card:{card}"))["code"], "internal");
     assert_eq!(line(&lines, &of(&customer))["rest"], json!({"ECOPAY": "300"}));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stopped_wind_down_closes_nothing_more() {
+async fn wind_down_that_was_stopped_before_it_began_closes_nothing() {
     let world = world("wind-down-stop").await;
     let customer = world.customer_with("300").await;
     let job = world.started_winding_down().await;
-    let stop = world.stops_winding_down(&job);
+    let stop = world.stops(&job);
     let stopped = world.api.settle(&stop).await.good();
-    assert_eq!(stopped.text("/status"), "stopped");
+    assert_eq!((stopped.text("/status"), stopped.json().get("reason")), ("stopping".to_owned(), None));
     assert_eq!(world.api.settle(&stop).await.body, stopped.body, "the stored response is replayed");
-    let again = world.api.settle(&world.stops_winding_down(&job)).await;
+    let again = world.api.settle(&world.stops(&job)).await;
     assert_eq!(again.code().unwrap_or_default(), "wrong_state", "{again:?}");
-    assert_eq!(world.run_jobs().await.expect("the run succeeds").closed, 0);
-    assert_eq!(world.wind_down(&job).await["status"], "stopped");
+    assert_eq!(world.run_jobs().await.expect("the run succeeds").subjects, 0);
+    let view = world.job(&job).await;
+    assert_eq!((&view["status"], &view["stop_requested_by"]), (&json!("stopped"), &json!(world.operator.id)), "{view}");
     assert_eq!(world.balance(&customer, "ECOPAY").await, "300");
-    assert_eq!(world.wind_down_lines(&job, None, 20).await, Vec::<Value>::new());
-    // A stop beside a run leaves a number of closed accounts that is that of the lines.
-    let _ = join_all((0..30).map(|_| world.customer_with("10"))).await;
-    let job = world.started_winding_down().await;
-    let stop = world.stops_winding_down(&job);
-    let (run, _) = join(world.run_jobs(), world.api.settle(&stop)).await;
-    let _ = run.expect("the run succeeds");
-    let view = world.wind_down(&job).await;
-    assert_eq!(view["closed"], json!(world.wind_down_lines(&job, None, 100).await.len()), "{view}");
-    let finished = run_to_the_end(&world, &world.started_winding_down().await).await;
-    assert_eq!(finished["status"], "finished");
-    let ended = world.wind_down(&job).await;
-    assert_eq!(ended["closed"], view["closed"], "a stopped job goes on");
+    assert_eq!(world.job_lines(&job, None, 20).await, Vec::<Value>::new());
     let _ = world.check_books().await;
 }
 
@@ -192,9 +169,9 @@ async fn wind_down_is_started_by_an_owner_and_approved_by_another_person() {
     assert_eq!(own.code().unwrap_or_default(), "four_eyes_required");
     let approved = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await.good();
     let job = approved.text("/job_id");
-    let view = run_to_the_end(&world, &job).await;
-    assert_eq!((&view["status"], &view["closed"]), (&json!("finished"), &json!(1)), "{view}");
-    assert_eq!(world.wind_down_lines(&job, None, 20).await[0]["account"], of(&customer));
+    let view = world.ended(&job).await;
+    assert_eq!((&view["status"], &view["done"]), (&json!("done"), &json!(1)), "{view}");
+    assert_eq!(world.job_lines(&job, None, 20).await[0]["subject"], of(&customer));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -202,20 +179,20 @@ async fn wind_down_refuses_bad_requests_and_names_what_is_wrong() {
     let (world, stranger) = (world("wind-down-bad").await, self::world("wind-down-stranger").await);
     let job = world.started_winding_down().await;
     let get = |path: &str| Call::get(path, &world.operator.who);
-    let lines = format!("/v1/admin/wind-downs/{job}/accounts");
-    for query in ["status=done", "cursor=x", "limit=0", "limit=101", "page=2"] {
+    let lines = format!("/v1/admin/jobs/{job}/lines");
+    for query in ["status=closed", "cursor=x", "limit=0", "limit=101", "page=2"] {
         let refused = world.api.send(&get(&format!("{lines}?{query}"))).await;
         assert_eq!((refused.status, refused.code().unwrap_or_default().as_str()), (400, "invalid_request"), "{query}");
     }
-    for path in [format!("/v1/admin/wind-downs/{}", new_id()), format!("/v1/admin/wind-downs/{}/accounts", new_id())] {
+    for path in [format!("/v1/admin/jobs/{}", new_id()), format!("/v1/admin/jobs/{}/lines", new_id())] {
         assert_eq!(world.api.send(&get(&path)).await.status, 404, "{path}");
     }
-    for path in [format!("/v1/admin/wind-downs/{job}"), lines] {
+    for path in [format!("/v1/admin/jobs/{job}"), lines] {
         assert_eq!(stranger.api.send(&Call::get(&path, &stranger.operator.who)).await.status, 404, "{path}");
     }
-    let stop = stranger.api.settle(&stranger.stops_winding_down(&job)).await;
+    let stop = stranger.api.settle(&stranger.stops(&job)).await;
     assert_eq!(stop.status, 404, "{stop:?}");
     let silent = Call::post("/v1/admin/wind-downs", &world.operator.who, &json!({})).key(new_key());
     assert_eq!(world.api.settle(&silent).await.code().unwrap_or_default(), "invalid_request");
-    assert_eq!(world.wind_down(&job).await["status"], "running");
+    assert_eq!(world.job(&job).await["status"], "waiting");
 }

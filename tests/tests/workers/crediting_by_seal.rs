@@ -159,7 +159,7 @@ async fn merchant_total_is_right_while_sealing_workers_crash() {
     };
     let _ = join(join(selling, reading), join(working(1), working(2))).await;
     let (crashes, reads) = (crashes.into_inner(), reads.into_inner());
-    assert!(crashes > 3 && reads > 3, "{crashes} crashes, {reads} reads");
+    assert!(crashes > 3 && reads > 0, "{crashes} crashes, {reads} reads");
     let _ = seal(&rig.actor().await, &scene.world.tenant).await.expect("the run succeeds");
     let owed = least.into_inner();
     assert_eq!((owed, shop.balance(&server).await), (most.into_inner(), (owed, 0)));

@@ -127,7 +127,7 @@ async fn payees_have_each_merchant_and_what_a_bank_file_does_not_take_of_it() {
 async fn file_that_cannot_be_made_does_not_delay_the_others() {
     let world = World::with_terms(host::shared(), "files-broken", |_| {}).await;
     let (merchant, customer) = (world.merchant().await, world.customer().await);
-    let ask = async |content: &Value| world.api.settle(&world.asks_for(content)).await.good().text("/file_id");
+    let ask = async |content: &Value| world.api.settle(&world.asks_for(content)).await.good().text("/job_id");
     let broken = ask(&json!({"kind": "payees"})).await;
     let other = ask(&json!({"kind": "customer_data", "customer_id": customer.id})).await;
     let (pk, books) = (format!("files-broken#merchant#{}", merchant.id), world.books().await);
@@ -147,16 +147,16 @@ async fn file_is_made_once_and_its_link_ends() {
     let world = &town.world;
     let content = json!({"kind": "statements", "month": today(world).month().to_string()});
     let request = world.asks_for(&content);
-    let id = world.api.settle(&request).await.good().text("/file_id");
-    assert_eq!(world.api.settle(&request).await.good().text("/file_id"), id);
+    let id = world.api.settle(&request).await.good().text("/job_id");
+    assert_eq!(world.api.settle(&request).await.good().text("/job_id"), id);
     let waiting = world.file(&id).await;
     assert_eq!((&waiting["status"], waiting.get("url")), (&json!("in_progress"), None));
     let (one, two) = join(world.make_files(), world.make_files()).await;
     assert_eq!(one + two, 1);
     let ready = world.file(&id).await;
     assert_eq!(ready["status"], "ready");
-    let listed = world.api.send(&Call::get("/v1/admin/files", &world.operator.who)).await.good().json();
-    assert_eq!((&listed["items"][0]["file_id"], listed["items"][0].get("url")), (&json!(id), None));
+    let listed = world.api.send(&Call::get("/v1/admin/jobs?kind=file", &world.operator.who)).await.good().json();
+    assert_eq!((&listed["items"][0]["job_id"], &listed["items"][0]["status"]), (&json!(id), &json!("done")));
     let other = reqwest::get(format!("{}x", ready["url"].as_str().expect("a link"))).await.expect("a response");
     assert_eq!(other.status(), 403);
     town.clock.forward(Duration::from_secs(8 * 24 * 60 * 60));
@@ -172,7 +172,7 @@ async fn file_is_refused_without_the_permission_to_read_it_and_of_malformed_cont
     let asks = |content: Value| world.asks_for(&content);
     let day = "2026-01-31";
     let payouts = asks(json!({"kind": "payouts", "from": day, "to": day}));
-    let file = world.api.settle(&payouts).await.good().text("/file_id");
+    let file = world.api.settle(&payouts).await.good().text("/job_id");
     for denied in [payouts.by(&support), Call::get(&format!("/v1/admin/files/{file}"), &support)] {
         let _ = world.api.send(&denied).await.problem(403, "permission_missing");
     }

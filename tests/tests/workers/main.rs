@@ -18,6 +18,7 @@ mod erasures;
 mod figures;
 mod files;
 mod idle;
+mod jobs;
 mod notices;
 mod prepaid;
 mod publishing;

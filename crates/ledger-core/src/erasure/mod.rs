@@ -8,5 +8,5 @@ mod job;
 mod texts;
 
 pub use customer::{CustomerErase, plan};
-pub use job::{ERASURE_STARTS_AFTER, Erasure, ErasureStatus};
+pub use job::{Erasure, ErasureDetails};
 pub use texts::{ErasureSlice, ErasureTexts, erase_texts};

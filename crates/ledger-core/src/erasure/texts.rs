@@ -1,6 +1,5 @@
 //! The texts that persons typed: where they are, beside a record that a customer's list names, and the actions that remove them.
 
-use super::job::Erasure;
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::idempotency::OF_APPROVAL;
@@ -64,14 +63,14 @@ pub(super) struct RecordTexts {
 }
 
 impl ErasureSlice {
-    /// The page that the query of [`Erasure::next`] found. Fewer than `limit` are the last of their list.
+    /// The page that a query found, sorted by an attribute. Fewer than `limit` are the last of their list.
     ///
     /// # Errors
     /// [`ItemError`] if an item has no key of the tenant.
-    pub(super) fn read(job: &Erasure, tenant: &Tenant, found: &[Item], limit: usize) -> Result<Self, ItemError> {
+    pub(super) fn read(sorted_by: &str, tenant: &Tenant, found: &[Item], limit: usize) -> Result<Self, ItemError> {
         let listed = |item: &Item| {
             let key = key_of(tenant, item).ok_or_else(|| ItemError::invalid(attr::PK))?;
-            let place = item.string(job.sorted_by())?;
+            let place = item.string(sorted_by)?;
             let is_act = key.sk().starts_with(sk::AUDIT);
             let source = if is_act { Some(key.clone()) } else { home(tenant, item) };
             Ok(Listed { place, key, item: (!is_act).then(|| item.clone()), source })
@@ -173,6 +172,6 @@ fn of_act(tenant: &Tenant, act: &Item) -> Result<BTreeSet<Key>, ItemError> {
         let refund = details.opt_parsed("refund_id", RefundId::parse)?;
         keys.extend(refund.map(|refund| keys::topup_refund(tenant, topup, refund)));
     }
-    keys.extend(details.opt_parsed("file_id", JobId::parse)?.map(|file| keys::job(tenant, file)));
+    keys.extend(details.opt_parsed("job_id", JobId::parse)?.map(|job| keys::job(tenant, job)));
     Ok(keys)
 }

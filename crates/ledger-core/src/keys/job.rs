@@ -46,16 +46,16 @@ pub fn job(tenant: &Tenant, id: JobId) -> Key {
     Partition::job(tenant, id).item("JOB")
 }
 
-/// The line of a job about what has this name, for example `customer:<id>`.
+/// The customers of a bulk grant.
 #[must_use]
-pub fn job_line(tenant: &Tenant, id: JobId, of: impl fmt::Display) -> Key {
-    Partition::job(tenant, id).item(format!("{LINE}{of}"))
+pub fn job_customers(tenant: &Tenant, id: JobId) -> Key {
+    Partition::job(tenant, id).item("CUSTOMERS")
 }
 
-/// The prefix of the sort keys of a job's lines: of all, or of those whose names begin with a text.
+/// The line of a job about a subject, for example `customer:<id>`.
 #[must_use]
-pub fn job_lines(begin: Option<&str>) -> String {
-    format!("{LINE}{}", begin.unwrap_or_default())
+pub fn job_line(tenant: &Tenant, id: JobId, subject: impl fmt::Display) -> Key {
+    Partition::job(tenant, id).item(format!("{LINE}{subject}"))
 }
 
 /// The partition of the index by owner that lists a tenant's jobs of a kind by id: one shard, because they are rarely written.

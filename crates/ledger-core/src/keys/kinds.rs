@@ -14,7 +14,7 @@ pub struct ItemForm {
 }
 
 /// Every kind of item, by partition.
-pub const ITEM_FORMS: [ItemForm; 86] = [
+pub const ITEM_FORMS: [ItemForm; 87] = [
     // What the tenant is: it stays small.
     form(TENANT, "CONFIG", "configuration"),
     form(TENANT, "TERMS#<version>", "version of the terms"),
@@ -31,6 +31,7 @@ pub const ITEM_FORMS: [ItemForm; 86] = [
     // Jobs.
     listed("job#<id>", "JOB", "job", "jobs#<kind>#0"),
     form("job#<id>", "LINE#<place>", "line of a job"),
+    form("job#<id>", "CUSTOMERS", "customers of a bulk grant"),
     // What the staff does.
     listed("audit#<day>#<shard>", "AUDIT#<id>", "act of the staff", "acts_of#<customer>#0"),
     form("audit#<day>#<shard>", "NOTICE#<id>", "notice of a change"),

@@ -42,7 +42,7 @@ words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PassState {
         /// No worker has started it.
-        Requested = "requested",
+        Waiting = "waiting",
         /// A worker has started it.
         Running = "running",
         /// Every customer has been processed.
@@ -111,7 +111,7 @@ impl PassState {
     #[must_use]
     pub const fn is_over(self) -> bool {
         match self {
-            Self::Requested | Self::Running => false,
+            Self::Waiting | Self::Running => false,
             Self::Done | Self::Superseded => true,
         }
     }
@@ -179,7 +179,7 @@ pub fn plan(
     }
     let pass = Pass {
         kind,
-        state: PassState::Requested,
+        state: PassState::Waiting,
         fence: setting.fence.number(),
         phase: setting.phase.number(),
         requested_by: staff,

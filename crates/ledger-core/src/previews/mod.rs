@@ -11,5 +11,5 @@ mod record;
 pub use compare::{Comparing, Comparison, Difference, Planned, PreviewError, Side};
 pub use past::{PastOutcome, PastPayment, Taken};
 pub use record::{
-    PREVIEW_DAYS_MAX, PREVIEW_LEASE, PREVIEW_PAYMENTS_MAX, Preview, PreviewFailure, PreviewRequest, PreviewState, plan,
+    PREVIEW_DAYS_MAX, PREVIEW_PAYMENTS_MAX, Preview, PreviewDetails, PreviewFailure, PreviewRequest, plan,
 };

@@ -1,82 +1,56 @@
-//! The preview's own record: what was asked, which worker has it, and its result.
+//! The preview's job: what was asked, and its result.
 
 use super::compare::{Comparison, Difference, Planned as PlannedPayment, Side};
 use crate::audit::Act;
-use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
-use crate::failure::Failure;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::{Actor, JobId, StaffId, Tenant, parse_uuid};
-use crate::jobs;
-use crate::keys::{self, JobKind, attr};
-use crate::lease::{Holder, Leasable, Leased};
+use crate::jobs::{Attempt, Details, Request};
+use crate::keys::JobKind;
 use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Draft, Planned, Role, TransactItem, Transaction};
+use crate::transaction::{Draft, Planned};
+use crate::words::words;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::time::Duration;
 
 /// The most days back that a preview covers.
 pub const PREVIEW_DAYS_MAX: u32 = 31;
 /// The most payments that a preview plans again.
 pub const PREVIEW_PAYMENTS_MAX: usize = 100_000;
-/// The lease of a preview.
-pub const PREVIEW_LEASE: Duration = Duration::from_secs(120);
-/// How long a preview is kept.
-const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// The state of a preview.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PreviewState {
-    /// No worker has taken it.
-    Requested,
-    /// A worker has taken it.
-    Running,
-    /// It has its result.
-    Done,
-    /// It has none, and will not have one.
-    Failed(PreviewFailure),
+const FROM: &str = "from";
+const VERSION: &str = "terms_version";
+const CHANGES: &str = "changes";
+const RESULT: &str = "result";
+
+words! {
+    /// Why a preview has no result: the code of the job.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PreviewFailure {
+        /// There are more payments than a preview plans again.
+        TooManyPayments = "too_many_payments",
+        /// A term that the change names has another value than at the request.
+        TermsChanged = "terms_changed",
+    }
 }
 
-/// Why a preview has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PreviewFailure {
-    /// There are more payments than a preview plans again.
-    TooManyPayments,
-    /// A term that the change names has another value than at the request.
-    TermsChanged,
-    /// It was begun too often without an end, or a stored item could not be read.
-    Internal,
-}
-
-/// A preview of a change of terms.
+/// What a preview of a change of terms stores of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Preview {
-    /// Its id.
-    pub id: JobId,
-    /// The present state.
-    pub state: PreviewState,
-    /// The staff member who requested it.
-    pub requested_by: StaffId,
-    /// When it was requested.
-    pub created_at: Timestamp,
+pub struct PreviewDetails {
     /// The payments are those from this time until the request.
     pub from: Timestamp,
     /// The version of the terms that the changes are of.
     pub version: TermsVersion,
     /// The changes; `None`: the terms as they are.
     pub changes: Option<TermsChanges>,
-    /// The lease holder. Its token is the number of times that the preview was taken.
-    pub holder: Holder,
-    /// When it ended.
-    pub finished_at: Option<Timestamp>,
-    /// The payments that were read so far.
-    pub payments: i64,
     /// The result.
     pub comparison: Option<Comparison>,
 }
+
+/// A preview of a change of terms. What it counts as done are the payments that were read.
+pub type Preview = Attempt<PreviewDetails>;
 
 /// A request of a preview.
 #[derive(Clone, Debug)]
@@ -93,142 +67,37 @@ pub struct PreviewRequest {
     pub changes: Option<TermsChanges>,
 }
 
-impl PreviewState {
-    const ALL: [Self; 6] = [
-        Self::Requested,
-        Self::Running,
-        Self::Done,
-        Self::Failed(PreviewFailure::TooManyPayments),
-        Self::Failed(PreviewFailure::TermsChanged),
-        Self::Failed(PreviewFailure::Internal),
-    ];
+impl Details for PreviewDetails {
+    const KIND: JobKind = JobKind::TermsPreview;
 
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed(PreviewFailure::TooManyPayments) => "too_many_payments",
-            Self::Failed(PreviewFailure::TermsChanged) => "terms_changed",
-            Self::Failed(PreviewFailure::Internal) => "failed",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
-    /// Whether the state is final.
-    #[must_use]
-    pub const fn is_over(self) -> bool {
-        match self {
-            Self::Requested | Self::Running => false,
-            Self::Done | Self::Failed(_) => true,
-        }
-    }
-}
-
-impl fmt::Display for PreviewState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Leasable for Preview {
-    const LEASE_DURATION: Duration = PREVIEW_LEASE;
-    const ROLE: Role = Role::Job;
-}
-
-impl Preview {
-    /// Reads a stored preview.
-    ///
-    /// # Errors
-    /// [`ItemError`] if an attribute is missing or malformed.
-    pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let comparison = item.opt_map("result")?.map(read_comparison).transpose()?;
+    fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            id: item.parsed("job_id", JobId::parse)?,
-            state: item.named("state", PreviewState::parse)?,
-            requested_by: item.parsed("requested_by", StaffId::parse)?,
-            created_at: item.timestamp(attr::CREATED_AT)?,
-            from: item.timestamp("from")?,
-            version: item.checked_int("terms_version", TermsVersion::new)?,
-            changes: match item.contains_key("changes") {
-                true => Some(TermsChanges::read(item, "changes")?),
+            from: item.timestamp(FROM)?,
+            version: item.checked_int(VERSION, TermsVersion::new)?,
+            changes: match item.contains_key(CHANGES) {
+                true => Some(TermsChanges::read(item, CHANGES)?),
                 false => None,
             },
-            holder: Holder::read(item)?,
-            finished_at: item.opt_timestamp("finished_at")?,
-            payments: item.opt_int("payments")?.unwrap_or_default(),
-            comparison,
+            comparison: item.opt_map(RESULT)?.map(read_comparison).transpose()?,
         })
     }
 
-    fn item(&self, tenant: &Tenant) -> Item {
+    fn attributes(&self) -> Item {
         let mut item = Item::from([
-            ("job_id".to_owned(), Value::s(self.id)),
-            ("state".to_owned(), Value::s(self.state)),
-            ("requested_by".to_owned(), Value::s(self.requested_by)),
-            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
-            ("from".to_owned(), Value::s(self.from)),
-            ("terms_version".to_owned(), Value::int(self.version.number().into())),
-            (attr::TTL.to_owned(), Value::int(self.created_at.plus(KEPT).seconds())),
+            (FROM.to_owned(), Value::s(self.from)),
+            (VERSION.to_owned(), Value::int(self.version.number().into())),
         ]);
-        item.extend(jobs::begun(tenant, JobKind::TermsPreview, self.id, self.created_at));
-        item.extend(self.holder.attributes());
-        item.extend(self.changes.as_ref().map(|changes| ("changes".to_owned(), changes.item())));
+        item.extend(self.changes.as_ref().map(|changes| (CHANGES.to_owned(), changes.item())));
+        item.extend(self.comparison.iter().flat_map(Self::result));
         item
-    }
-
-    /// Takes a preview. `None` while another worker has it, or if it is over.
-    ///
-    /// # Errors
-    /// [`BuildError`], which a transaction of this form never causes.
-    pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
-        if self.state.is_over() {
-            return Ok(None);
-        }
-        Leased::take(keys::job(tenant, self.id), self.holder, Vec::new(), now, |holder| {
-            let state = PreviewState::Running;
-            let taken = Self { state, holder, ..self.clone() };
-            (taken, holder.taken(Update::new()).set("state", "state", Value::s(state)))
-        })
     }
 }
 
-impl Leased<Preview> {
-    /// Records the payments read so far, and renews the lease.
-    ///
-    /// # Errors
-    /// [`BuildError`], which a transaction of this form never causes.
-    pub fn progress(&self, payments: i64, now: Timestamp) -> Result<Transaction, BuildError> {
-        Transaction::unkeyed(vec![self.change(Self::renewed(now).set("payments", "payments", Value::int(payments)))])
-    }
-
-    /// Ends the preview with its result.
-    ///
-    /// # Errors
-    /// [`BuildError`], which a transaction of this form never causes.
-    pub fn finish(
-        &self,
-        ended: Result<&Comparison, PreviewFailure>,
-        payments: i64,
-        now: Timestamp,
-    ) -> Result<Transaction, BuildError> {
-        let state = ended.map_or_else(PreviewState::Failed, |_| PreviewState::Done);
-        let mut update = Update::new()
-            .set("state", "state", Value::s(state))
-            .set("finished_at", "now", Value::s(now))
-            .set("payments", "payments", Value::int(payments));
-        if let Ok(comparison) = ended {
-            update = update.set("result", "result", Value::M(comparison_item(comparison)));
-        }
-        let update = update.remove(attr::DUE_PK).remove(attr::DUE_SK);
-        Transaction::unkeyed(vec![self.change(update)])
+impl PreviewDetails {
+    /// The attributes of a result.
+    #[must_use]
+    pub fn result(comparison: &Comparison) -> Item {
+        Item::from([(RESULT.to_owned(), Value::M(comparison_item(comparison)))])
     }
 }
 
@@ -239,28 +108,21 @@ impl Leased<Preview> {
 pub fn plan(request: &PreviewRequest, cx: &Context) -> Result<Planned<Preview>, PlanRefusal> {
     let days = u16::try_from(request.days).ok().filter(|days| (1..=PREVIEW_DAYS_MAX).contains(&u32::from(*days)));
     let days = days.ok_or(PlanRefusal::Invalid { field: "days", why: "must be 1 to 31" })?;
-    let preview = Preview {
-        id: JobId::new(cx.resource_id),
-        state: PreviewState::Requested,
-        requested_by: request.staff,
-        created_at: cx.now,
+    let (id, tenant) = (JobId::new(cx.resource_id), &request.tenant);
+    let asked = Request { id, staff: Some(request.staff), reason: None, total: None, now: cx.now };
+    let details = PreviewDetails {
         from: cx.now.business_date().days_before(days.saturating_sub(1)).bounds().0,
         version: request.version,
         changes: request.changes.clone(),
-        holder: Holder { fence: 0, lease_until: cx.now },
-        finished_at: None,
-        payments: 0,
         comparison: None,
     };
-    let tenant = &request.tenant;
-    let key = keys::job(tenant, preview.id);
-    let mut act = Act::new(Actor::Staff(request.staff), Operation::TermsPreview, format!("preview:{}", preview.id))
-        .with("days", request.days);
+    let preview = Preview::requested(asked, details);
+    let mut act =
+        Act::new(Actor::Staff(request.staff), Operation::TermsPreview, format!("job:{id}")).with("days", request.days);
     for change in request.changes.iter().flat_map(TermsChanges::iter) {
         act = act.with(&change.field.to_string(), change.to.as_deref().unwrap_or("none"));
     }
-    let put = TransactItem::put_new(Role::Job, key, preview.item(tenant), Failure::AlreadyExists);
-    let items = vec![put, act.record(tenant, cx)];
+    let items = vec![preview.put(tenant), act.record(tenant, cx)];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: preview })
 }
 

@@ -54,11 +54,11 @@ pub fn jobs(tenant: &Tenant, kind: JobKind, from: Option<Timestamp>, after: Opti
         .after(after.map(|id| id.to_string()))
 }
 
-/// The lines of a job, of all or of those whose names begin with `begin`, after a line's sort key.
+/// The lines of a job, by subject, after that of a subject.
 #[must_use]
-pub fn job_lines(tenant: &Tenant, job: JobId, begin: Option<&str>, after: Option<String>) -> Query {
-    let lines = SortRange::prefix(keys::job_lines(begin));
-    Query::partition(&Partition::job(tenant, job), lines).after(after)
+pub fn job_lines(tenant: &Tenant, job: JobId, after: Option<&str>) -> Query {
+    let after = after.map(|subject| format!("{}{subject}", keys::JOB_LINE));
+    Query::partition(&Partition::job(tenant, job), SortRange::prefix(keys::JOB_LINE)).after(after)
 }
 
 /// The tenant's migration passes.

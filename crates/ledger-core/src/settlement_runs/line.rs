@@ -1,20 +1,17 @@
 //! What a run says of each merchant whose schedule closes on its day.
 
-use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::failure::Failure;
-use crate::ids::{JobId, MerchantId, SettlementId, Tenant};
-use crate::keys::{self, attr};
+use crate::account::Account;
+use crate::dynamo::ItemError;
+use crate::ids::MerchantId;
+use crate::jobs::{Line, LineState};
 use crate::settlements::Settlement;
-use crate::time::{BusinessDate, Timestamp};
-use crate::transaction::{Role, TransactItem};
+use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// What became of a merchant.
+    /// Why a merchant was not closed: the code of its line.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum LineStatus {
-        /// Its period was closed by a settlement.
-        Opened = "opened",
+    pub enum NotClosed {
         /// Nothing was credited since the last settlement.
         NothingToSettle = "nothing_to_settle",
         /// Another run closed it for this day or a later one.
@@ -38,39 +35,12 @@ words! {
     }
 }
 
-/// What a status means for the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineKind {
-    /// It is settled.
-    Opened,
-    /// Nothing is to be done.
-    Skipped,
-    /// A person must see to it.
-    Stuck,
-}
-
-/// A line of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettlementRunLine {
-    /// The merchant.
-    pub merchant: MerchantId,
-    /// What became of it.
-    pub status: LineStatus,
-    /// The settlement, if one was opened.
-    pub settlement: Option<SettlementId>,
-    /// The day of its payout.
-    pub pay_on: Option<BusinessDate>,
-    /// When the line was written.
-    pub created_at: Timestamp,
-}
-
-impl LineStatus {
-    /// What it means for the run.
+impl NotClosed {
+    /// Whether a person must see to it, or nothing is to be done.
     #[must_use]
-    pub const fn kind(self) -> LineKind {
+    pub const fn state(self) -> LineState {
         match self {
-            Self::Opened => LineKind::Opened,
-            Self::NothingToSettle | Self::ClosedBefore => LineKind::Skipped,
+            Self::NothingToSettle | Self::ClosedBefore => LineState::Skipped,
             Self::SettlementOpen
             | Self::Suspended
             | Self::MerchantClosed
@@ -78,55 +48,34 @@ impl LineStatus {
             | Self::DestinationChanged
             | Self::NoPayoutAccount
             | Self::HolidaysUnknown
-            | Self::Unreadable => LineKind::Stuck,
+            | Self::Unreadable => LineState::Failed,
         }
+    }
+
+    /// The line of a merchant.
+    #[must_use]
+    pub fn line(self, merchant: MerchantId, now: Timestamp) -> Line {
+        let code = Some(self.name().to_owned());
+        Line { code, ..Line::new(Account::Merchant(merchant), self.state(), now) }
     }
 }
 
-impl SettlementRunLine {
-    /// Reads a stored line.
-    ///
-    /// # Errors
-    /// [`ItemError`] if an attribute is missing or malformed.
-    pub fn read(item: &Item) -> Result<Self, ItemError> {
-        Ok(Self {
-            merchant: item.parsed("merchant_id", MerchantId::parse)?,
-            status: item.named("status", LineStatus::parse)?,
-            settlement: item.opt_parsed("settlement_id", SettlementId::parse)?,
-            pay_on: item.opt_parsed("pay_on", BusinessDate::parse)?,
-            created_at: item.timestamp(attr::CREATED_AT)?,
-        })
+/// The merchant of a line.
+///
+/// # Errors
+/// [`ItemError`] if its subject is no merchant.
+pub fn merchant_of(line: &Line) -> Result<MerchantId, ItemError> {
+    match Account::parse(&line.subject) {
+        Ok(Account::Merchant(merchant)) => Ok(merchant),
+        Ok(Account::Customer(_) | Account::Card(_) | Account::Tenant(_)) | Err(_) => Err(ItemError::invalid("subject")),
     }
 }
 
 /// The line of a merchant that is closed in the same transaction.
-pub(super) fn opened(tenant: &Tenant, run: JobId, settlement: &Settlement) -> TransactItem {
-    let mut item = line(settlement.merchant, LineStatus::Opened, settlement.created_at);
-    item.insert("settlement_id".to_owned(), Value::s(settlement.id));
-    item.insert("pay_on".to_owned(), Value::s(settlement.pay_on));
-    written(tenant, run, settlement.merchant, item)
-}
-
-/// The line of a merchant that is not closed.
-pub(super) fn of(
-    tenant: &Tenant,
-    run: JobId,
-    (merchant, status): (MerchantId, LineStatus),
-    now: Timestamp,
-) -> TransactItem {
-    written(tenant, run, merchant, line(merchant, status, now))
-}
-
-fn line(merchant: MerchantId, status: LineStatus, now: Timestamp) -> Item {
-    Item::from([
-        ("merchant_id".to_owned(), Value::s(merchant)),
-        ("status".to_owned(), Value::s(status.name())),
-        (attr::CREATED_AT.to_owned(), Value::s(now)),
-    ])
-}
-
-/// Writes a line if the run has none of the merchant.
-fn written(tenant: &Tenant, run: JobId, merchant: MerchantId, item: Item) -> TransactItem {
-    let key = keys::job_line(tenant, run, merchant);
-    TransactItem::put_new(Role::SettlementRunLine, key, item, Failure::StalePlan)
+pub(super) fn opened(settlement: &Settlement) -> Line {
+    Line {
+        settlement_id: Some(settlement.id),
+        pay_on: Some(settlement.pay_on),
+        ..Line::new(Account::Merchant(settlement.merchant), LineState::Done, settlement.created_at)
+    }
 }

@@ -1,6 +1,6 @@
 //! What a run does with a merchant, from the merchant's records.
 
-use super::line::{self, LineStatus, SettlementRunLine};
+use super::line::{self, NotClosed};
 use super::record::SettlementRun;
 use crate::calendar::bank_day_from;
 use crate::dynamo::{Item, ItemError};
@@ -20,18 +20,15 @@ use crate::transaction::{Role, TransactItem, Transaction};
 pub struct SeenMerchant {
     profile: Option<Item>,
     settling: Option<Item>,
-    line: Option<Item>,
 }
 
 /// What is to be done with a merchant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing, and it has no line: its schedule does not close on the day.
-    NotClosed,
-    /// It was closed by this run, or the run has another line of it.
-    Listed(LineStatus),
-    /// It is not closed, and has this line.
-    Line(LineStatus),
+    Unlisted,
+    /// It is not closed, and has a line with this code.
+    Not(NotClosed),
     /// It is not closed, because this settlement of it is open.
     HasOpen(SettlementId),
     /// It is closed and paid on this day, if anything was credited since the last settlement.
@@ -41,12 +38,8 @@ pub enum Verdict {
 impl SeenMerchant {
     /// The keys of the records.
     #[must_use]
-    pub fn keys(tenant: &Tenant, run: &SettlementRun, merchant: MerchantId) -> [Key; 3] {
-        [
-            Partition::merchant(tenant, merchant).profile(),
-            keys::settling(tenant, merchant),
-            keys::job_line(tenant, run.id, merchant),
-        ]
+    pub fn keys(tenant: &Tenant, merchant: MerchantId) -> [Key; 2] {
+        [Partition::merchant(tenant, merchant).profile(), keys::settling(tenant, merchant)]
     }
 
     /// The items of [`SeenMerchant::keys`], as read, in their order.
@@ -54,7 +47,7 @@ impl SeenMerchant {
     pub fn new(items: Vec<Option<Item>>) -> Self {
         let mut items = items.into_iter();
         let mut next = || items.next().flatten();
-        Self { profile: next(), settling: next(), line: next() }
+        Self { profile: next(), settling: next() }
     }
 
     /// The number of shards of its records; `None` if its record cannot be read.
@@ -80,56 +73,52 @@ impl SeenMerchant {
 /// Says what is to be done with a merchant. A record that cannot be read has the line `unreadable`.
 #[must_use]
 pub fn verdict(run: &SettlementRun, seen: &SeenMerchant, now: Timestamp) -> Verdict {
-    read(run, seen, now).unwrap_or(Verdict::Line(LineStatus::Unreadable))
+    read(run, seen, now).unwrap_or(Verdict::Not(NotClosed::Unreadable))
 }
 
 fn read(run: &SettlementRun, seen: &SeenMerchant, now: Timestamp) -> Result<Verdict, ItemError> {
-    if let Some(line) = &seen.line {
-        return Ok(Verdict::Listed(SettlementRunLine::read(line)?.status));
-    }
-    let Some(profile) = &seen.profile else { return Ok(Verdict::NotClosed) };
+    let Some(profile) = &seen.profile else { return Ok(Verdict::Unlisted) };
     let schedule = match merchants::own_schedule(profile)? {
         Some(own) => own.days(),
-        None => run.schedule,
+        None => run.details.schedule,
     };
-    let Some(schedule) = schedule.filter(|schedule| schedule.closes_on(run.closing)) else {
-        return Ok(Verdict::NotClosed);
+    let Some(schedule) = schedule.filter(|schedule| schedule.closes_on(run.details.closing)) else {
+        return Ok(Verdict::Unlisted);
     };
     let settling = Settling::read(seen.settling.as_ref())?;
-    let line = |status| Ok(Verdict::Line(status));
-    if settling.last_run.is_some_and(|last| last.closing >= run.closing) {
-        return line(LineStatus::ClosedBefore);
+    if settling.last_run.is_some_and(|last| last.closing >= run.details.closing) {
+        return Ok(Verdict::Not(NotClosed::ClosedBefore));
     }
     if let Some(open) = settling.open {
         return Ok(Verdict::HasOpen(open));
     }
-    let pays_on = schedule.pays_on(run.closing).and_then(|date| {
+    let pays_on = schedule.pays_on(run.details.closing).and_then(|date| {
         // A run that is late pays as soon as banks are open.
         if date < now.business_date() { bank_day_from(now.business_date()) } else { Ok(date) }
     });
-    Ok(pays_on.map_or(Verdict::Line(LineStatus::HolidaysUnknown), Verdict::Close))
+    Ok(pays_on.map_or(Verdict::Not(NotClosed::HolidaysUnknown), Verdict::Close))
 }
 
 /// Whether the open settlement of a merchant has all that a run would close: another run opened it when the day was over.
 #[must_use]
 pub fn is_covered(run: &SettlementRun, open: &Settlement) -> bool {
-    open.run.is_some() && open.created_at >= run.closing.bounds().1
+    open.run.is_some() && open.created_at >= run.details.closing.bounds().1
 }
 
 /// What keeps a merchant with something to settle from being closed; `None` if nothing is known to.
 ///
 /// # Errors
 /// [`ItemError`] if an attribute is missing or malformed.
-fn obstacle(profile: &Item, now: Timestamp) -> Result<Option<LineStatus>, ItemError> {
+fn obstacle(profile: &Item, now: Timestamp) -> Result<Option<NotClosed>, ItemError> {
     match MerchantState::read(profile)? {
-        MerchantState::Closed => return Ok(Some(LineStatus::MerchantClosed)),
-        MerchantState::Suspended | MerchantState::Closing => return Ok(Some(LineStatus::Suspended)),
+        MerchantState::Closed => return Ok(Some(NotClosed::MerchantClosed)),
+        MerchantState::Suspended | MerchantState::Closing => return Ok(Some(NotClosed::Suspended)),
         MerchantState::Active => {}
     }
     if merchants::destination(profile)?.is_none() {
-        return Ok(Some(LineStatus::NoDestination));
+        return Ok(Some(NotClosed::NoDestination));
     }
-    Ok(merchants::pay_from(profile)?.is_some_and(|from| from > now).then_some(LineStatus::DestinationChanged))
+    Ok(merchants::pay_from(profile)?.is_some_and(|from| from > now).then_some(NotClosed::DestinationChanged))
 }
 
 /// Closes a merchant's period, with the run's line: opens its settlement. Fails with `StalePlan` or `AlreadyExists` if the
@@ -143,9 +132,9 @@ pub fn plan_opening(
     (seen, pay_on): (&SeenMerchant, BusinessDate),
     (terms, psp): (&TenantTerms, Option<&PspTerms>),
     cx: &Context,
-) -> Result<Transaction, LineStatus> {
-    let unreadable = |_| LineStatus::Unreadable;
-    let profile = seen.profile.as_ref().ok_or(LineStatus::Unreadable)?;
+) -> Result<Transaction, NotClosed> {
+    let unreadable = |_| NotClosed::Unreadable;
+    let profile = seen.profile.as_ref().ok_or(NotClosed::Unreadable)?;
     if let Some(status) = obstacle(profile, cx.now).map_err(unreadable)? {
         return Err(status);
     }
@@ -157,25 +146,25 @@ pub fn plan_opening(
         pay_from: merchants::pay_from(profile).map_err(unreadable)?,
         psp,
         settling: &Settling::read(seen.settling.as_ref()).map_err(unreadable)?,
-        staff: run.staff,
+        staff: run.head.staff,
         run: Some(run.of_run()),
         pay_on: Some(pay_on),
     };
     let planned = settlements::plan_open(&open, terms, cx).map_err(|refusal| match refusal {
-        PlanRefusal::Invalid { .. } => LineStatus::NoPayoutAccount,
-        PlanRefusal::Refused(_) => LineStatus::SettlementOpen,
+        PlanRefusal::Invalid { .. } => NotClosed::NoPayoutAccount,
+        PlanRefusal::Refused(_) => NotClosed::SettlementOpen,
         PlanRefusal::InState { .. }
         | PlanRefusal::StillOpen(_)
         | PlanRefusal::Limit(_)
         | PlanRefusal::OfPayment { .. }
         | PlanRefusal::Denied(_)
         | PlanRefusal::Stored(_)
-        | PlanRefusal::Money(_) => LineStatus::Unreadable,
+        | PlanRefusal::Money(_) => NotClosed::Unreadable,
     })?;
     let mut items = planned.draft.items;
-    items.push(line::opened(tenant, run.id, &planned.receipt));
+    items.push(line::opened(&planned.receipt).put(tenant, run.head.id));
     // INVARIANT: what the run saw of the merchant is where the money goes.
     let as_read = vec![merchants::destination_as_read(profile)];
     items.push(TransactItem::check(Role::Profile, Partition::merchant(tenant, open.merchant.id).profile(), as_read));
-    Transaction::unkeyed(items).map_err(|_| LineStatus::Unreadable)
+    Transaction::unkeyed(items).map_err(|_| NotClosed::Unreadable)
 }

@@ -14,8 +14,8 @@ mod sums;
 mod tests;
 
 pub use calendar::{ClosingCalendar, EndedDays};
-pub use line::{LineKind, LineStatus, SettlementRunLine};
+pub use line::{NotClosed, merchant_of};
 pub use merchant::{SeenMerchant, Verdict, is_covered, plan_opening, verdict};
-pub use record::{RunStart, SettlementRun, SettlementRunStatus, Slice, SliceOutcome, plan};
+pub use record::{RunDetails, RunStart, SettlementRun, plan};
 pub use schedule::{MerchantSchedule, plan_schedule};
 pub use sums::{RunSums, ToReview};

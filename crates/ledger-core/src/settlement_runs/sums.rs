@@ -32,8 +32,8 @@ pub struct ToReview {
     pub merchant: MerchantId,
     /// The settlement, if one was opened.
     pub settlement: Option<SettlementId>,
-    /// The line's status, `stuck`, or why the settlement turned back.
-    pub why: &'static str,
+    /// The line's code, `stuck`, or why the settlement turned back.
+    pub why: String,
 }
 
 impl RunSums {
@@ -84,6 +84,6 @@ impl ToReview {
             (None, Some(why)) => why.name(),
             (None, None) => return None,
         };
-        Some(Self { merchant: settlement.merchant, settlement: Some(settlement.id), why })
+        Some(Self { merchant: settlement.merchant, settlement: Some(settlement.id), why: why.to_owned() })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dynamo::{Item, Value};
-use crate::ids::{AuditId, JobId, MerchantId, SettlementId, StaffId, Tenant, TransactionId};
+use crate::ids::{AuditId, JobId, SettlementId, StaffId, Tenant, TransactionId};
 use crate::keys::attr;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -10,6 +10,7 @@ use crate::time::{BusinessDate, Timestamp};
 use uuid::Uuid;
 
 const FRIDAY: &str = "2026-11-27";
+const BEGAN: &str = "2026-11-27T15:10:00.000Z";
 
 fn day(text: &str) -> BusinessDate {
     BusinessDate::parse(text).unwrap()
@@ -35,16 +36,8 @@ fn cx(now: &str) -> Context {
 }
 
 fn run(closing: &str) -> SettlementRun {
-    let item = Item::from([
-        ("settlement_run_id".to_owned(), Value::s(Uuid::from_u128(9))),
-        ("closing_on".to_owned(), Value::s(closing)),
-        ("schedule".to_owned(), Value::s("weekly:friday bank_days:2")),
-        ("opened".to_owned(), Value::int(0)),
-        ("skipped".to_owned(), Value::int(0)),
-        ("stuck".to_owned(), Value::int(0)),
-        (attr::CREATED_AT.to_owned(), Value::s("2026-11-27T15:10:00.000Z")),
-    ]);
-    SettlementRun::read(&item).unwrap()
+    let schedule = "weekly:friday bank_days:2".parse().ok();
+    record::start(&RunStart { tenant: &tenant(), closing: day(closing), schedule, by: None }, &cx(BEGAN)).receipt
 }
 
 fn profile(more: &[(&str, &str)]) -> Option<Item> {
@@ -62,23 +55,23 @@ fn settling(attributes: &[(&str, String)]) -> Option<Item> {
     Some(attributes.iter().map(|(name, text)| ((*name).to_owned(), Value::s(text))).collect())
 }
 
-fn verdict_on(profile: Option<Item>, settling: Option<Item>, line: Option<Item>) -> Verdict {
-    let seen = SeenMerchant::new(vec![profile, settling, line]);
+fn verdict_on(profile: Option<Item>, settling: Option<Item>) -> Verdict {
+    let seen = SeenMerchant::new(vec![profile, settling]);
     verdict(&run(FRIDAY), &seen, instant("2026-11-27T15:11:00Z"))
 }
 
 #[test]
 fn merchant_is_closed_on_the_days_of_its_own_schedule_or_the_tenants() {
-    assert_eq!(verdict_on(profile(&[]), None, None), Verdict::Close(day("2026-12-01")));
+    assert_eq!(verdict_on(profile(&[]), None), Verdict::Close(day("2026-12-01")));
     for (own, want) in [
-        ("by_hand", Verdict::NotClosed),
-        ("weekly:monday bank_days:2", Verdict::NotClosed),
+        ("by_hand", Verdict::Unlisted),
+        ("weekly:monday bank_days:2", Verdict::Unlisted),
         ("monthly:27 next_month:10:next", Verdict::Close(day("2026-12-10"))),
-        ("monthly:30", Verdict::Line(LineStatus::Unreadable)),
+        ("monthly:30", Verdict::Not(NotClosed::Unreadable)),
     ] {
-        assert_eq!(verdict_on(profile(&[("settlement_schedule", own)]), None, None), want, "{own}");
+        assert_eq!(verdict_on(profile(&[("settlement_schedule", own)]), None), want, "{own}");
     }
-    assert_eq!(verdict_on(None, None, None), Verdict::NotClosed);
+    assert_eq!(verdict_on(None, None), Verdict::Unlisted);
 }
 
 #[test]
@@ -87,24 +80,18 @@ fn merchant_that_was_closed_or_has_an_open_settlement_is_left() {
         let id = Uuid::from_u128(8).to_string();
         settling(&[("settlement_run_id", id), ("closing_on", closing.to_owned())])
     };
-    assert_eq!(verdict_on(profile(&[]), last("2026-11-20"), None), Verdict::Close(day("2026-12-01")));
+    assert_eq!(verdict_on(profile(&[]), last("2026-11-20")), Verdict::Close(day("2026-12-01")));
     for closed in [FRIDAY, "2026-12-04"] {
-        assert_eq!(verdict_on(profile(&[]), last(closed), None), Verdict::Line(LineStatus::ClosedBefore), "{closed}");
+        assert_eq!(verdict_on(profile(&[]), last(closed)), Verdict::Not(NotClosed::ClosedBefore), "{closed}");
     }
     let open = settling(&[("open", Uuid::from_u128(7).to_string())]);
     let has_open = Verdict::HasOpen(SettlementId::new(Uuid::from_u128(7)));
-    assert_eq!(verdict_on(profile(&[]), open, None), has_open);
-    let line = settling(&[
-        ("merchant_id", Uuid::from_u128(5).to_string()),
-        ("status", "opened".to_owned()),
-        (attr::CREATED_AT, "2026-11-27T15:10:30.000Z".to_owned()),
-    ]);
-    assert_eq!(verdict_on(profile(&[]), None, line), Verdict::Listed(LineStatus::Opened));
+    assert_eq!(verdict_on(profile(&[]), open), has_open);
 }
 
 #[test]
 fn late_run_pays_on_the_next_bank_day_and_unknown_holidays_are_refused() {
-    let seen = SeenMerchant::new(vec![profile(&[]), None, None]);
+    let seen = SeenMerchant::new(vec![profile(&[]), None]);
     for (now, want) in [
         ("2026-11-30T15:10:00Z", "2026-12-01"),
         ("2026-12-01T15:10:00Z", "2026-12-02"),
@@ -114,7 +101,7 @@ fn late_run_pays_on_the_next_bank_day_and_unknown_holidays_are_refused() {
     ] {
         assert_eq!(verdict(&run(FRIDAY), &seen, instant(now)), Verdict::Close(day(want)), "{now}");
     }
-    let unknown = Verdict::Line(LineStatus::HolidaysUnknown);
+    let unknown = Verdict::Not(NotClosed::HolidaysUnknown);
     assert_eq!(verdict(&run("2027-12-31"), &seen, instant("2027-12-31T15:10:00Z")), unknown);
     assert_eq!(verdict(&run(FRIDAY), &seen, instant("2028-02-29T15:10:00Z")), unknown);
 }
@@ -166,7 +153,7 @@ fn run_by_hand_is_of_a_day_that_is_over_and_whose_payment_day_is_known() {
         plan(&RunStart { tenant: &tenant(), closing: day(closing), schedule, by }, &cx(now))
     };
     let started = plan_at(FRIDAY, "2026-11-27T15:00:00Z").unwrap().receipt;
-    assert_eq!((started.closing, started.id), (day(FRIDAY), JobId::new(Uuid::from_u128(2))));
+    assert_eq!((started.details.closing, started.head.id), (day(FRIDAY), JobId::new(Uuid::from_u128(2))));
     for (closing, now) in [(FRIDAY, "2026-11-27T14:59:59Z"), ("2027-12-31", "2028-01-05T00:00:00Z")] {
         let refused = plan_at(closing, now).unwrap_err();
         assert!(matches!(refused, PlanRefusal::Invalid { field: "closing_on", .. }), "{closing}: {refused:?}");
@@ -174,15 +161,11 @@ fn run_by_hand_is_of_a_day_that_is_over_and_whose_payment_day_is_known() {
 }
 
 #[test]
-fn slice_ends_the_list_when_it_is_not_full() {
+fn page_ends_the_list_when_it_is_not_full() {
     let entry = |id: u128| Item::from([(attr::OWNER_SK.to_owned(), Value::s(Uuid::from_u128(id)))]);
-    let full = SettlementRun::slice(&[entry(1), entry(2)], 2).unwrap();
-    let last = SettlementRun::slice(&[entry(1)], 2).unwrap();
-    assert_eq!(full.merchants, [1, 2].map(|id| MerchantId::new(Uuid::from_u128(id))));
-    let (none, now) = (SliceOutcome::default(), instant("2026-11-27T15:11:00Z"));
-    let ends = |slice: &Slice| {
-        let advance = run(FRIDAY).advance(&tenant(), slice, &none, now).unwrap();
-        format!("{advance:?}").contains("finished_at\", Operand")
-    };
-    assert_eq!((ends(&full), ends(&last)), (false, true));
+    let subject = |id: u128| format!("merchant:{}", Uuid::from_u128(id));
+    let full = SettlementRun::page(&[entry(1), entry(2)], 2).unwrap();
+    assert_eq!((full.subjects, full.cursor), (vec![subject(1), subject(2)], Some(Uuid::from_u128(2).to_string())));
+    let last = SettlementRun::page(&[entry(1)], 2).unwrap();
+    assert_eq!((last.subjects, last.cursor), (vec![subject(1)], None));
 }

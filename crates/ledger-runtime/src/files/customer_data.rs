@@ -38,7 +38,7 @@ pub(super) async fn write(
     app: &App,
     tenant: &Tenant,
     customer: CustomerId,
-    progress: &mut (impl FileProgress + Send),
+    progress: &mut FileProgress<'_>,
 ) -> Result<Made, Problem> {
     let (now, partition) = (app.now(), Partition::customer(tenant, customer));
     let profile = app.dynamo().get(&partition.profile()).await?.ok_or_else(Problem::not_found)?;
@@ -58,7 +58,7 @@ pub(super) async fn write(
         let page = app.topups(tenant, customer, &TopupListing { listing, filter: TopupFilter::default() }).await?;
         rows = count(rows, page.items.len());
         topups.extend(page.items);
-        progress.wrote(rows).await?;
+        progress.record(rows).await?;
         let Some(next) = page.next_cursor else { break };
         cursor = Some(Cursor::parse(&next)?);
     }
@@ -80,7 +80,7 @@ async fn transactions(
     app: &App,
     (partition, party): (Partition, Account),
     rows: &mut u64,
-    progress: &mut (impl FileProgress + Send),
+    progress: &mut FileProgress<'_>,
 ) -> Result<Vec<HistoryView>, Problem> {
     let (mut all, mut cursor) = (Vec::new(), None);
     loop {
@@ -89,7 +89,7 @@ async fn transactions(
         let page = app.history(&partition, party, &wanted).await?;
         *rows = count(*rows, page.items.len());
         all.extend(page.items);
-        progress.wrote(*rows).await?;
+        progress.record(*rows).await?;
         let Some(next) = page.next_cursor else { return Ok(all) };
         cursor = Some(Cursor::parse(&next)?);
     }

@@ -30,7 +30,7 @@ pub(super) async fn write(
     app: &App,
     tenant: &Tenant,
     (customer, days): (CustomerId, (BusinessDate, BusinessDate)),
-    progress: &mut (impl FileProgress + Send),
+    progress: &mut FileProgress<'_>,
 ) -> Result<Made, Problem> {
     let (partition, party) = (Partition::customer(tenant, customer), Account::Customer(customer));
     let mut file = CsvWriter::begin(COLUMNS)?;
@@ -40,7 +40,7 @@ pub(super) async fn write(
         for line in &page.items {
             row(&mut file, line)?;
         }
-        progress.wrote(file.rows()).await?;
+        progress.record(file.rows()).await?;
         let Some(next) = page.next_cursor else { break };
         wanted.listing.page.cursor = Some(Cursor::parse(&next)?);
     }

@@ -13,11 +13,7 @@ use ledger_core::settlements::Destination;
 
 const COLUMNS: &[&str] = &["merchant_id", "merchant", "status", "paid_by", "destination", "problem"];
 
-pub(super) async fn write(
-    app: &App,
-    tenant: &Tenant,
-    progress: &mut (impl FileProgress + Send),
-) -> Result<Made, Problem> {
+pub(super) async fn write(app: &App, tenant: &Tenant, progress: &mut FileProgress<'_>) -> Result<Made, Problem> {
     let mut file = CsvWriter::begin(COLUMNS)?;
     let mut cursor = None;
     loop {
@@ -25,7 +21,7 @@ pub(super) async fn write(
         for row in &page.items {
             file.row(row)?;
         }
-        progress.wrote(file.rows()).await?;
+        progress.record(file.rows()).await?;
         let Some(next) = page.next_cursor else { break };
         cursor = Some(Cursor::parse(&next)?);
     }

@@ -30,7 +30,7 @@ pub(super) async fn write(
     app: &App,
     tenant: &Tenant,
     days: (BusinessDate, BusinessDate),
-    progress: &mut (impl FileProgress + Send),
+    progress: &mut FileProgress<'_>,
 ) -> Result<Made, Problem> {
     let mut file = CsvWriter::begin(COLUMNS)?;
     let mut wanted = listing(days);
@@ -39,7 +39,7 @@ pub(super) async fn write(
         for settlement in &page.items {
             file.row(&row(settlement))?;
         }
-        progress.wrote(file.rows()).await?;
+        progress.record(file.rows()).await?;
         let Some(next) = page.next_cursor else { break };
         wanted.page.cursor = Some(Cursor::parse(&next)?);
     }

@@ -15,7 +15,7 @@ pub(super) async fn write(
     app: &App,
     tenant: &Tenant,
     month: BusinessMonth,
-    progress: &mut (impl FileProgress + Send),
+    progress: &mut FileProgress<'_>,
 ) -> Result<Made, Problem> {
     let mut figures = MonthFigures::read(app, tenant, (month, app.now().business_date())).await?;
     let mut file = CsvWriter::begin(StatementView::COLUMNS)?;
@@ -29,7 +29,7 @@ pub(super) async fn write(
             for row in view.rows() {
                 file.row(&row)?;
             }
-            progress.wrote(file.rows()).await?;
+            progress.record(file.rows()).await?;
         }
         let Some(next) = page.next_cursor else { break };
         cursor = Some(Cursor::parse(&next)?);

@@ -74,7 +74,7 @@ pub struct PassView {
     /// `backfill`, `verify` or `contract`.
     #[schema(value_type = words::PassKindWord)]
     pub kind: &'static str,
-    /// `requested`, `running`, `done`, or `superseded` (the phase was changed before the pass ended).
+    /// As of a job: `waiting`, `running` or `done`; or `superseded` (the phase was changed before the pass ended).
     #[schema(value_type = words::PassStatus)]
     pub status: &'static str,
     /// The phase in which it was requested.
@@ -85,15 +85,15 @@ pub struct PassView {
     pub created_at: String,
     /// The time at which it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub finished_at: Option<String>,
+    pub ended_at: Option<String>,
     /// The largest number of customers that it reads per second.
     pub customers_per_second: u32,
     /// The number of customers read.
-    pub customers: i64,
+    pub done: i64,
     /// The number of customers for which something was written.
     pub changed: i64,
     /// The number of customers with a difference, or with work left.
-    pub left: i64,
+    pub failed: i64,
     /// The number of those customers by the concern that differs or is missing.
     pub concerns: BTreeMap<&'static str, i64>,
     /// Examples of those customers, with names of attributes but not their values.
@@ -176,11 +176,11 @@ impl From<&Pass> for PassView {
             phase: pass.phase,
             requested_by: pass.requested_by.to_string(),
             created_at: pass.created_at.rfc3339(),
-            finished_at: pass.finished_at.map(Timestamp::rfc3339),
+            ended_at: pass.finished_at.map(Timestamp::rfc3339),
             customers_per_second: pass.per_second,
-            customers: *customers,
+            done: *customers,
             changed: *changed,
-            left: *left,
+            failed: *left,
             concerns: concerns.iter().map(|(concern, count)| (concern.name(), *count)).collect(),
             examples: examples.iter().map(example).collect(),
         }

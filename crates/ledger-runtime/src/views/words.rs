@@ -37,25 +37,12 @@ words! {
     TerminalKind: "till" | "counter";
     /// The status of a card that was blocked.
     CardBlockedStatus: "blocked";
-    /// The progress of a batch of cards.
-    CardBatchStatus: "running" | "finished";
-    /// The progress of a job that closes every card and customer.
-    WindDownStatus: "running" | "stopped" | "finished" | "finished_with_open";
-    /// The progress of a job that erases texts.
-    ErasureStatus: "running" | "finished" | "finished_with_failed";
-    /// The progress of a run that closes merchants' periods.
-    SettlementRunStatus: "running" | "finished" | "finished_with_stuck";
-    /// What became of a merchant in such a run.
-    SettlementRunMerchantStatus: "opened" | "nothing_to_settle" | "closed_before" | "settlement_open" | "suspended"
-        | "merchant_closed" | "no_destination" | "destination_changed" | "no_payout_account" | "holidays_unknown" | "unreadable";
-    /// Whether such a job closed an account.
-    WindDownAccountStatus: "closed" | "open";
     /// Whether totals can change.
     TotalsStatus: "provisional" | "closed";
     /// What a file has.
     FileKind: "customer_data" | "customer_history" | "payees" | "payouts" | "statements";
     /// How far a file is.
-    FileStatus: "in_progress" | "ready" | "expired" | "failed";
+    FileStatus: "in_progress" | "ready" | "expired" | "failed" | "stopped";
     /// What changed a merchant's balance.
     StatementPart: "payments" | "refunds" | "cash" | "fees" | "settlements" | "adjustments";
     /// Why an asset is no prepaid payment instrument.
@@ -75,8 +62,6 @@ words! {
     TermsStatus: "in_force" | "scheduled" | "past" | "cancelled";
     /// How far an asset is stopped.
     AssetStateWord: "running" | "not_issued" | "not_spent" | "retired";
-    /// The status of a preview of a change of the tenant's terms.
-    PreviewStatus: "requested" | "running" | "done" | "too_many_payments" | "terms_changed" | "failed";
     /// The kind of a line of a customer's timeline.
     TimelineKind: "transaction" | "topup" | "act";
     /// The status of the recovery of a tenant's owners.
@@ -115,10 +100,12 @@ words! {
     LimitKind: "pay" | "transfer" | "topup";
     /// The period that a limit is for.
     LimitPeriod: "operation" | "day" | "month";
-    /// A job that was stored.
-    JobAccepted: "accepted";
     /// The state of a job.
-    JobStatus: "running" | "finished" | "completed_with_failures";
+    JobStatus: "waiting" | "running" | "stopping" | "stopped" | "done" | "failed";
+    /// The kind of a job.
+    JobKind: "grant" | "card_batch" | "wind_down" | "settlement_run" | "erasure" | "file" | "terms_preview";
+    /// What became of a subject of a job.
+    JobLineStatus: "done" | "failed" | "skipped";
     /// The state of a migration.
     MigrationStatus: "split" | "migrating" | "contracting";
     /// The legacy model that a tenant is migrated from.
@@ -130,7 +117,7 @@ words! {
     /// The kind of a pass over all customers.
     PassKindWord: "backfill" | "verify" | "contract";
     /// The state of a pass.
-    PassStatus: "requested" | "running" | "done" | "superseded";
+    PassStatus: "waiting" | "running" | "done" | "superseded";
     /// The state of a key.
     KeyState: "done" | "in_flight" | "parked" | "reversed" | "expired" | "not_known_yet";
     /// An operation that calls the payment provider.

@@ -147,7 +147,6 @@ pub enum Question {
     JobLines {
         tenant: String,
         job: String,
-        begin: Option<String>,
         after: Option<String>,
     },
     RefusedPayments {

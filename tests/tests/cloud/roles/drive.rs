@@ -57,7 +57,6 @@ pub(crate) async fn traffic(stage: &Stage) {
                 | Endpoint::UnclaimedClaim
                 | Endpoint::UnclaimedPayout
                 | Endpoint::WindDown
-                | Endpoint::WindDownStop
                 | Endpoint::AssetBudget
                 | Endpoint::TermsChange
                 | Endpoint::TermsCancel
@@ -138,19 +137,15 @@ async fn views(stage: &Stage) {
         "audit/seals",
         "breaks",
         "cards",
-        "files",
-        "grants",
         "holds",
         "idempotency/readiness",
+        "jobs",
         "merchants",
         "payments",
         "refunds",
-        "settlement-runs",
         "settlements",
         "terms",
-        "terms/previews",
         "topups",
-        "wind-downs",
     ] {
         view(format!("/v1/admin/{path}"), staff).await;
     }
@@ -160,7 +155,7 @@ async fn views(stage: &Stage) {
     for (path, id) in [
         ("cards", &card),
         ("customers", &customer.id),
-        ("grants", &job),
+        ("jobs", &job),
         ("merchants", &merchant.id),
         ("terminals", &terminal.id),
         ("topups", &topup.id),
@@ -179,8 +174,10 @@ async fn views(stage: &Stage) {
     view("/v1/merchant/terminals".to_owned(), &merchant.who).await;
     view(format!("/v1/admin/cards/{card}/transactions"), staff).await;
     let batch = Endpoint::CardBatch.prepare(stage).await.call;
-    let batch = world.api.settle(&batch).await.good().text("/batch_id");
+    let batch = world.api.settle(&batch).await.good().text("/job_id");
     view(format!("/v1/admin/card-batches/{batch}"), staff).await;
+    view(format!("/v1/admin/jobs/{batch}"), staff).await;
+    let _ = world.job_lines(&batch, None, 20).await;
     let run = world.executes(&world.runs_settlements("2026-11-20")).await.good().text("/job_id");
     let _ = world.settlement_run(&run).await;
     let _ = world.settlement_run_merchants(&run, None, 20).await;
@@ -195,8 +192,7 @@ async fn views(stage: &Stage) {
         let _ = world.erases_texts().await;
         let _ = world.erasure(&closed).await;
         let job = world.started_winding_down().await;
-        let _ = world.wind_down(&job).await;
-        let _ = world.wind_down_lines(&job, None, 20).await;
+        let _ = world.job_lines(&job, None, 20).await;
         view(format!("/v1/admin/customers/{}/file", customer.id), staff).await;
         view("/v1/admin/customers".to_owned(), staff).await;
         for body in [json!({"name": "Yu"}), json!({"email": "first@example.jp"})] {

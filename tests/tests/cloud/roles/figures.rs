@@ -34,6 +34,6 @@ pub(super) async fn views(Stage { world, merchant, .. }: &Stage, customer: &str,
         view(format!("/v1/admin/accounts/{account}/balance?at=2026-01-01"), &world.operator.who).await;
     }
     let asked = world.asks_for(&json!({"kind": "payouts", "from": "2026-01-01", "to": "2026-01-01"}));
-    let file = world.api.settle(&asked).await.good().text("/file_id");
+    let file = world.api.settle(&asked).await.good().text("/job_id");
     view(format!("/v1/admin/files/{file}"), &world.operator.who).await;
 }

@@ -9,11 +9,11 @@ use ledger_core::customers::profile::{ProfileChange, ProfilePatch, Status, Walle
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::Marker;
-use ledger_core::ids::{Actor, JobId, Principal, TransactionId};
+use ledger_core::ids::{Actor, CustomerId, Principal, TransactionId};
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
-use ledger_core::money::Asset;
+use ledger_core::money::{Amount, Asset, AssetSpec};
 use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
 use ledger_core::payments::code::PaymentCode;
@@ -24,7 +24,6 @@ use ledger_core::{adjustments, cards, customers, grants, payments, plan, termina
 use ledger_tests::declared;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use uuid::Uuid;
 
 fn text(of: &str) -> FreeText {
     FreeText::parse(of, 140).unwrap()
@@ -324,25 +323,28 @@ proptest! {
     }
 
     #[test]
-    fn grant_job_has_one_child_key_per_customer(customers in 1..50_u128, done in 0..50_usize) {
-        let job = grants::bulk::GrantJob {
-            id: JobId::new(Uuid::from_u128(9)),
-            staff: staff(1),
-            customers: (1..=customers).map(customer).collect(),
-            asset: Asset::Point,
-            amount: "1".to_owned(),
-            reason: text("why"),
-            done: 0,
-            failed: 0,
-            failures: Vec::new(),
-            created_at: now(),
-        };
-        let keys: BTreeSet<String> =
-            job.customers.iter().map(|id| job.child_key(*id).unwrap().as_str().to_owned()).collect();
-        prop_assert_eq!(keys.len(), job.customers.len());
-        let granted = job.slice(0, done);
-        let outcome = grants::bulk::SliceOutcome { granted: granted.clone(), failed: Vec::new() };
-        let written = job.advance(&tenant(), &outcome, now()).unwrap();
-        prop_assert_eq!(written.map(|written| written.items().len()), (!granted.is_empty()).then_some(1));
+    fn grant_job_has_one_child_key_per_customer_and_takes_each_once(
+        terms in terms(),
+        customers in 1..50_u128,
+        room in 1..24_usize,
+    ) {
+        let customers: Vec<CustomerId> = (1..=customers).map(customer).collect();
+        let amount = Amount::parse(&AssetSpec::POINT, "1").unwrap();
+        let (tenant, reason) = (tenant(), text("why"));
+        let grant = grants::bulk::BulkGrant { tenant, staff: staff(1), customers: customers.clone(), amount, reason };
+        let planned = grants::bulk::plan(&grant, &terms, &cx(9)).unwrap();
+        let mut item = planned.items.iter().find_map(put).unwrap();
+        let (mut taken, mut keys) = (Vec::new(), BTreeSet::new());
+        loop {
+            let job = grants::bulk::GrantJob::read(&item).unwrap();
+            keys.extend(customers.iter().map(|id| job.child_key(*id).unwrap().as_str().to_owned()));
+            let page = job.page(&customers, room).unwrap();
+            taken.extend(page.subjects);
+            let Some(cursor) = page.cursor else { break };
+            let _ = item.insert("cursor".to_owned(), Value::S(cursor));
+        }
+        let all: Vec<String> = customers.iter().map(|id| Account::Customer(*id).to_string()).collect();
+        prop_assert_eq!(taken, all);
+        prop_assert_eq!(keys.len(), customers.len());
     }
 }

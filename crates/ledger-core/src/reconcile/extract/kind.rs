@@ -1,7 +1,7 @@
 //! The kinds of items in the table, by partition and sort key.
 
 use crate::keys::{
-    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, LINE, LOOKUP,
+    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, JOB_LINE, LOOKUP,
     NOTICE, PERSON, REQUEST, SUBJECT, TERMS, sk,
 };
 
@@ -181,8 +181,8 @@ impl ItemKind {
             ("fold", "FOLD") | ("batch", "BATCH") => Self::TenantWork,
             ("reconciliation", "RECONCILIATION") => Self::TenantWork,
             ("reconciliation", _) if is(BREAK) => Self::TenantWork,
-            ("job", "JOB") => Self::TenantWork,
-            ("job", _) if is(LINE) => Self::TenantWork,
+            ("job", "JOB" | "CUSTOMERS") => Self::TenantWork,
+            ("job", _) if is(JOB_LINE) => Self::TenantWork,
             ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
             _ => return None,
         })

@@ -135,7 +135,7 @@ const PARTITIONS: [&str; 23] = [
 ];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 58] = [
+const SORT_KEYS: [&str; 59] = [
     "CASH_ROOM",
     "CASH_BONUS#1",
     "COLLECTION#",
@@ -191,6 +191,7 @@ const SORT_KEYS: [&str; 58] = [
     "CALENDAR",
     "JOB",
     "LINE#1",
+    "CUSTOMERS",
     "RATE",
     "LOAN#1",
     "",

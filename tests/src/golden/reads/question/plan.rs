@@ -111,8 +111,8 @@ impl Question {
                 let kind = JobKind::parse(kind).expect("a kind");
                 reads::jobs(&slug(tenant), kind, from.as_deref().map(at), after(than.as_ref()))
             }
-            Self::JobLines { tenant, job, begin, after } => {
-                reads::job_lines(&slug(tenant), JobId::new(id(job)), begin.as_deref(), after.clone())
+            Self::JobLines { tenant, job, after } => {
+                reads::job_lines(&slug(tenant), JobId::new(id(job)), after.as_deref())
             }
             Self::RefusedPayments { tenant, shard, from, until } => {
                 let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
