@@ -28,9 +28,9 @@ pub struct Ran {
     /// What was reconciled.
     #[serde(flatten)]
     pub reconciled: Reconciled,
-    /// The number of previews that ended.
+    /// The number of jobs of previews that ended.
     pub previews: usize,
-    /// The number of files that were made.
+    /// The number of jobs of files that ended.
     pub files: usize,
 }
 

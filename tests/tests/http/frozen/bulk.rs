@@ -31,7 +31,7 @@ async fn view(world: &World, job: &str) -> (String, Value, Vec<(String, String)>
     (text(&view, "status"), view["done"].clone(), failures)
 }
 
-/// Customers to whom a job could not grant, in the order of their ids.
+/// The customers that have no grant of a job, in the order of their ids.
 fn failures<const N: usize>(of: [(&str, &str); N]) -> Vec<(String, String)> {
     let mut of = of.map(|(customer, code)| (format!("customer:{customer}"), code.to_owned()));
     of.sort();
