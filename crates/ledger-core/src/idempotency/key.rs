@@ -135,14 +135,13 @@ impl IdempotencyKey {
     }
 
     /// Whether the key has a payment card's number, in one group or in groups with `-`, `.` and `_` between them. A
-    /// UUID has none, whatever its digits are; of a terminal's key only the sequence is the terminal's choice.
+    /// UUID anywhere in the key has none, whatever its digits are; of a terminal's key only the sequence is the
+    /// terminal's choice.
     fn has_card_number(&self) -> bool {
         if let Ok(key) = TerminalKey::parse(self) {
             return is_card_number(&key.sequence.to_string());
         }
-        let is_separator = |c: char| matches!(c, '-' | '.' | '_');
-        let mut runs = self.0.split(|c: char| !c.is_ascii_digit() && !is_separator(c));
-        ids::parse_any_uuid(&self.0).is_none() && runs.any(|run| is_card_number(&run.replace(is_separator, "")))
+        has_card_number(&self.0)
     }
 
     /// Decides by the key's text and age whether it may be executed.
@@ -162,6 +161,21 @@ impl IdempotencyKey {
             Some(_) | None => Ok(Admission::Execute),
         }
     }
+}
+
+/// Whether a text has a card number before, between or after the UUIDs in it.
+fn has_card_number(text: &str) -> bool {
+    let beside_uuid = |at: usize| {
+        let (before, rest) = text.split_at_checked(at)?;
+        let (uuid, after) = rest.split_at_checked(uuid::fmt::Hyphenated::LENGTH)?;
+        ids::parse_any_uuid(uuid).map(|_| (before, after))
+    };
+    if let Some((before, after)) = (0..text.len()).find_map(beside_uuid) {
+        return has_card_number(before) || has_card_number(after);
+    }
+    let is_separator = |c: char| matches!(c, '-' | '.' | '_');
+    let mut runs = text.split(|c: char| !c.is_ascii_digit() && !is_separator(c));
+    runs.any(|run| is_card_number(&run.replace(is_separator, "")))
 }
 
 /// A terminal's key: `terminalId-epoch-sequence`.
@@ -296,15 +310,22 @@ mod tests {
     }
 
     #[test]
-    fn key_with_card_number_is_executed_only_if_it_is_a_uuid() {
+    fn key_with_card_number_is_refused_unless_the_number_is_within_a_uuid() {
         let now = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
         let admit = |text: &str| IdempotencyKey::parse(text).unwrap().admit(now, &Window::WALLET).unwrap();
         let refused = Admission::RefuseUnlessStored(KeyError::CardNumber);
-        for text in ["4242424242424242", "card:4242-4242-4242-4242", "4242.4242_42424242#1"] {
+        for text in [
+            "4242424242424242",
+            "card:4242-4242-4242-4242",
+            "4242.4242_42424242#1",
+            "4242-424242424242a4242424-2424-4242-8bcd-abcdefabcdef",
+        ] {
             assert_eq!(admit(text), refused, "{text}");
         }
         // A time in milliseconds, a number that fails the check, and a UUID of digits that pass it.
-        for text in ["1764028800009", "4242424242424241", "a4242424-2424-4242-8bcd-abcdefabcdef"] {
+        let uuid = "a4242424-2424-4242-8bcd-abcdefabcdef";
+        let within = [format!("pay-{uuid}"), format!("{{{uuid}}}"), format!("{uuid}-{}-1", uuid.to_uppercase())];
+        for text in within.iter().map(String::as_str).chain(["1764028800009", "4242424242424241", uuid]) {
             assert_eq!(admit(text), Admission::Execute, "{text}");
         }
     }
