@@ -10,7 +10,7 @@ use crate::request::{self, RequestKey, SentText};
 use crate::views::{StaffChangeView, words};
 use ledger_core::account::Account;
 use ledger_core::approvals::Command;
-use ledger_core::idempotency::Fields;
+use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{Employer, ShopId, StaffId};
 use ledger_core::keys;
 use ledger_core::money::Amount;
@@ -103,6 +103,25 @@ impl App {
         let Some(limits) = terms.limits.as_ref().filter(|limits| what.is_limited(limits)) else { return Ok(None) };
         let by = self.acting_member(who, what.permission()).await?;
         Ok(Some(staff::count_amount(who.tenant(), &by, limits, (what, amount), cx)?))
+    }
+
+    /// Counts a grant that the caller makes alone; `None` if another person must approve it.
+    ///
+    /// # Errors
+    /// 403 `permission_missing` if the record does not permit it, `limit_exceeded` if the amount alone is too large.
+    pub async fn granted_alone(
+        &self,
+        (claim, who): (&Claim, &Member),
+        terms: &TenantTerms,
+        amount: &Amount,
+        cx: &Context,
+    ) -> Result<Option<TransactItem>, PlanError> {
+        let own = keys::staff_member(who.tenant(), who.employer(), who.id());
+        let item = self.ledger().read_for(claim, &[own]).await?.into_iter().flatten().next();
+        let needed = StaffAmount::Grant.permission();
+        let item = item.ok_or_else(|| PlanError::Invalid(Problem::permission_missing(needed)))?;
+        let by = StaffMember::read(who.employer(), &item)?;
+        Ok(staff::grant_alone(who.tenant(), (&by, &item), terms, amount, cx)?)
     }
 }
 

@@ -9,7 +9,6 @@ use ledger_core::ids::CustomerId;
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::staff::StaffAmount;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -59,7 +58,10 @@ pub(crate) struct GrantView {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
     .summary("Grants points or regional currency.")
-    .about("With `customer_ids`, the approval stores a job that makes the grants in the background.")
+    .about(
+        "A member grants alone up to the limit of the asset in a day; what is above it needs approval. With `customer_ids`, the \
+         approval stores a job that makes the grants in the background.",
+    )
     .permission(Permission::GrantsIssue)
     .body::<GrantBody>()
     .created::<GrantView>("Granted")
@@ -103,15 +105,15 @@ async fn to_one(
     let plan = async |cx: Context| {
         let terms = app.terms_at(who.tenant(), cx.now).await?;
         let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
-        if terms.grant_limits.need_approval(&amount) {
+        let alone = app.granted_alone((&claim, &who.member()), &terms, &amount, &cx).await?;
+        let Some(counted) = alone else {
             let command = (Command::Grant { customer, amount }, Some(&reason));
             return Ok(Requested::pending(
                 app.request_approval((&claim, &who.member()), command, &terms, &[], &cx).await?,
             ));
-        }
+        };
         let grant = Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason };
-        let counted = app.counted(&who.member(), &terms, (StaffAmount::Grant, &grant.amount), &cx).await?;
-        Ok(Requested::executed(grant::plan(&grant, &terms, &cx)?.and(counted)))
+        Ok(Requested::executed(grant::plan(&grant, &terms, &cx)?.and(Some(counted))))
     };
     let granted = |receipt: &GrantReceipt| {
         let view = GrantView {

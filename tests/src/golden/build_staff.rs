@@ -11,8 +11,7 @@ use ledger_core::keys;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::personal::FreeText;
 use ledger_core::staff::{
-    self, FirstOwner, Founder, Founders, Invitation, MemberState, Recovery, StaffAmount, StaffChange, StaffMember,
-    StaffRole,
+    self, FirstOwner, Founder, Founders, Invitation, MemberState, Recovery, StaffChange, StaffMember, StaffRole,
 };
 use ledger_core::terms::TenantTerms;
 use ledger_core::{customers, tenants};
@@ -151,6 +150,7 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
         }
         StaffDoes::Grant { by, customer, amount, reason } => {
             let (by, terms) = (member(by), world.terms());
+            let own = world.must(&keys::staff_member(tenant, Employer::Operator, by.id));
             let grant = Grant {
                 tenant: tenant.clone(),
                 actor: by.actor(),
@@ -158,9 +158,10 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
                 amount: world.amount(amount)?,
                 reason: decode::text(reason),
             };
-            let limits = terms.limits.as_ref().unwrap();
-            let counted = staff::count_amount(tenant, &by, limits, (StaffAmount::Grant, &grant.amount), cx)?;
-            grant::plan(&grant, &terms, cx)?.and(Some(counted)).draft
+            let counted = staff::grant_alone(tenant, (&by, own), &terms, &grant.amount, cx)?;
+            grant::plan(&grant, &terms, cx)?
+                .and(Some(counted.expect("a grant within the limit of a person alone")))
+                .draft
         }
     };
     Ok(Made::Draft(draft))

@@ -2,11 +2,13 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::terms::CeilingTerms;
+use ledger_core::money::{Amount, Asset};
+use ledger_core::terms::{CeilingTerms, GrantLimits};
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Merchant, Terminal, Who, World, host, staff};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 async fn world(tenant: &str) -> World {
     World::with_terms(host::shared(), tenant, |terms| {
@@ -271,4 +273,56 @@ async fn reversal_of_what_is_no_topup_of_the_terminal_is_as_of_none() {
     let (_, viewer) = staff::member(&world, "viewer").await;
     let refused = world.api.send(&Call { who: viewer, ..world.takes_back(&one, &own) }).await;
     assert_eq!(refused.problem(403, "permission_missing").text("/permission"), "cash_deposits.record");
+}
+
+/// Points that a member grants alone, or stores for approval.
+fn grants(who: &Who, customer: &str, asset: &str, amount: &str) -> Call {
+    let body = json!({"customer_id": customer, "asset": asset, "amount": amount, "reason": "spring"});
+    Call::post("/v1/admin/grants", who, &body).key(new_key())
+}
+
+async fn with_grant_limit(tenant: &str, points: &str) -> World {
+    World::with_terms(host::shared(), tenant, |terms| {
+        let limit = Amount::parse(terms.spec(&Asset::Point).expect("points"), points).expect("an amount");
+        terms.grant_limits = GrantLimits(BTreeMap::from([(Asset::Point, limit)]));
+    })
+    .await
+}
+
+/// A limit of each request would be evaded by requests of a part each.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn member_grants_alone_up_to_the_limit_in_a_day_however_it_is_split() {
+    let world = with_grant_limit("money-alone", "1000").await;
+    let (one, other) = (world.customer().await, world.customer().await);
+    let (_, treasurer) = staff::member(&world, "treasurer").await;
+    let status = async |call: &Call| world.api.settle(call).await.good().status;
+    let first = grants(&treasurer, &one.id, "POINT", "400");
+    for (call, expected) in [
+        (first.clone(), 201),
+        (grants(&treasurer, &other.id, "POINT", "400"), 201),
+        (grants(&treasurer, &one.id, "POINT", "201"), 202),
+        (grants(&treasurer, &one.id, "POINT", "200"), 201),
+        (grants(&treasurer, &other.id, "POINT", "1"), 202),
+        // Another member, and what needs approval in any case.
+        (grants(&world.operator.who, &one.id, "POINT", "1000"), 201),
+        (grants(&world.operator.who, &one.id, "POINT", "1001"), 202),
+    ] {
+        assert_eq!(status(&call).await, expected, "{call:?}");
+    }
+    assert!(world.api.settle(&first).await.replayed());
+    let balances = (world.balance(&one, "POINT").await, world.balance(&other, "POINT").await);
+    assert_eq!(balances, ("1600".to_owned(), "400".to_owned()));
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn grants_in_parallel_are_not_above_the_limit_of_a_person_alone() {
+    let world = with_grant_limit("money-alone-parallel", "1000").await;
+    let customer = world.customer().await;
+    let (_, treasurer) = staff::member(&world, "treasurer").await;
+    let calls: Vec<Call> = (0..16).map(|_| grants(&treasurer, &customer.id, "POINT", "100")).collect();
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    let alone = answers.into_iter().filter(|answer| answer.clone().good().status == 201).count();
+    assert_eq!((alone, world.balance(&customer, "POINT").await), (10, "1000".to_owned()));
+    let _ = world.check_books().await;
 }

@@ -4,7 +4,7 @@ use super::own::OWN;
 use super::rule::{Holder, LimitKind, LimitPeriod, Rule};
 use super::terms::{AccountLimits, LimitTerms};
 use crate::account::{Account, TenantAccount};
-use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, TerminalOwner};
 use crate::journal::COUNTED;
@@ -95,7 +95,8 @@ impl<'a> UseCounter<'a> {
     pub fn count(&mut self, item: TransactItem, amount: &Amount) -> Result<TransactItem, LimitRefusal> {
         let Some(terms) = self.terms else { return Ok(item) };
         self.bound(terms, amount)?;
-        let limits = terms.in_force(self.account, amount.asset(), self.kind);
+        let limits = terms.in_force(self.account, amount.asset(), self.kind).into_iter();
+        let limits = limits.map(|(period, most)| (period, most, Failure::LimitExceeded));
         let item = item.guarded_also(Vec::from_iter(self.own_limits_as_read(terms, amount.asset())));
         match count(item, (self.kind, ""), amount, limits, self.now)? {
             Count::Exceeded(period) => Err(self.exceeded(terms, period, amount.asset())),
@@ -179,16 +180,28 @@ pub(super) enum Count {
     Exceeded(LimitPeriod),
 }
 
-/// Counts an amount in an action. What follows the date in the names of the counts is `suffix`.
+/// What an item has of a kind in the day of an instant. What follows the date in the name of the count is `suffix`.
+pub(super) fn used_of_day(
+    item: &Item,
+    (kind, suffix): (LimitKind, &str),
+    asset: &Asset,
+    now: Timestamp,
+) -> Result<Balance, ItemError> {
+    let day = Use { kind, of: Of::Day(now.business_date()) };
+    item.balance_or_zero(&format!("{}{suffix}", day.name()), asset.clone())
+}
+
+/// Counts an amount in an action, guarded on the limit of each period with its failure. What follows the date in the names
+/// of the counts is `suffix`.
 pub(super) fn count<'a>(
     item: TransactItem,
     (kind, suffix): (LimitKind, &str),
     amount: &Amount,
-    limits: impl IntoIterator<Item = (LimitPeriod, &'a Balance)>,
+    limits: impl IntoIterator<Item = (LimitPeriod, &'a Balance, Failure)>,
     now: Timestamp,
 ) -> Result<Count, MoneyError> {
     let (mut clauses, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
-    for (period, limit) in limits {
+    for (period, limit, failure) in limits {
         let rest = limit.checked_sub(&amount.as_balance())?;
         if rest.value().is_sign_negative() {
             return Ok(Count::Exceeded(period));
@@ -196,7 +209,7 @@ pub(super) fn count<'a>(
         let Some(use_) = Use::at(kind, period, now) else { continue };
         let name = format!("{}{suffix}", use_.name());
         let most = Condition::compare(name.clone(), Cmp::Le, use_.placeholder(), Value::N(rest.text()));
-        clauses.push(Clause { condition: Condition::absent(name.clone()).or(most), failure: Failure::LimitExceeded });
+        clauses.push(Clause { condition: Condition::absent(name.clone()).or(most), failure });
         removed.extend(use_.removed().into_iter().map(|name| format!("{name}{suffix}")));
         added.push(name);
     }

@@ -21,7 +21,7 @@ pub use count::{LimitHit, LimitRefusal, Place, UseCounter};
 pub(crate) use count::{is_use, uncount};
 pub(crate) use own::OWN;
 pub use own::OwnLimits;
-pub(crate) use roles::count_of_member;
+pub(crate) use roles::{Alone, count_alone, count_of_member, used_by_member};
 pub use rule::{Holder, LimitChange, LimitKind, LimitPeriod, LimitValue, Rule};
 pub use standing::{LimitStanding, standings};
 pub(crate) use terms::{ACCOUNTS, ATTRIBUTE, VERSION};

@@ -227,3 +227,52 @@ fn reversal_takes_back_only_what_is_still_counted() {
     assert_eq!(back.failure_on(Some(&wallet(&[]))).unwrap().failure, crate::failure::Failure::StalePlan);
     assert_eq!(uncount(credit(), &names, None), credit());
 }
+
+/// What a member with `used` may grant alone: `counted` with the guard's limit and failure, `needs_approval` or `exceeded`.
+fn alone(of_role: Option<&str>, limit: &str, used: &str, units: &str) -> String {
+    let terms = match of_role {
+        Some(rule) => {
+            let change = LimitChange::parse(Holder::Treasurer, &AssetSpec::ECOPAY, rule).unwrap();
+            LimitTerms::none().with(Holder::Treasurer, &Asset::Ecopay, &change)
+        }
+        None => LimitTerms::none(),
+    };
+    let (now, amount) = (at("2026-11-23T03:00:00Z"), yen(units));
+    let seen = wallet(&[("use_grant_20261123_ecopay", used), ("use_grant_20261122_ecopay", "9000")]);
+    let used = used_by_member(&seen, (LimitKind::Grant, &amount), now).unwrap();
+    let (of, kind) = ((&terms, [Holder::Treasurer].as_slice()), (LimitKind::Grant, &amount));
+    let item = debit(&amount, now);
+    let before = item.clauses().len();
+    match count_alone(of, item, kind, (&yen(limit), &used), now).unwrap() {
+        Alone::Counted(item) => {
+            let guards: Vec<String> = item.clauses()[before..]
+                .iter()
+                .map(|clause| format!("{} {:?}", clause.condition.attribute(), clause.failure))
+                .collect();
+            format!("counted: {}", guards.join(", "))
+        }
+        Alone::NeedsApproval => "needs_approval".to_owned(),
+        Alone::Exceeded => "exceeded".to_owned(),
+    }
+}
+
+#[test]
+fn what_a_member_does_alone_is_bounded_by_the_lower_limit_of_the_day() {
+    let stale = "counted: use_grant_20261123_ecopay StalePlan";
+    let limited = "counted: use_grant_20261123_ecopay LimitExceeded";
+    for (of_role, limit, used, units, expected) in [
+        (None, "1000", "0", "1000", stale),
+        (None, "1000", "600", "400", stale),
+        (None, "1000", "600", "401", "needs_approval"),
+        (None, "1000", "0", "1001", "needs_approval"),
+        (Some("grant_day=1000"), "1000", "600", "400", limited),
+        (Some("grant_day=900"), "1000", "600", "400", limited),
+        (Some("grant_day=900"), "1000", "0", "901", "exceeded"),
+        (Some("grant_day=2000"), "1000", "600", "400", stale),
+        (Some("grant_day=2000"), "1000", "600", "401", "needs_approval"),
+        (Some("grant_operation=300"), "1000", "600", "400", "exceeded"),
+        (Some("grant_operation=300"), "1000", "600", "300", stale),
+    ] {
+        assert_eq!(alone(of_role, limit, used, units), expected, "{of_role:?} {limit} {used} {units}");
+    }
+}

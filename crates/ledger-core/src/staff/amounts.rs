@@ -3,12 +3,14 @@
 use super::change::acting;
 use super::record::StaffMember;
 use super::role::{AdminRole, MerchantRole, StaffRole};
+use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::ids::Tenant;
-use crate::limits::{Holder, LimitKind, LimitTerms, count_of_member};
+use crate::limits::{Alone, Holder, LimitKind, LimitTerms, count_alone, count_of_member, used_by_member};
 use crate::money::Amount;
 use crate::permission::Permission;
 use crate::plan::{Context, PlanRefusal};
+use crate::terms::TenantTerms;
 use crate::transaction::TransactItem;
 
 /// What a staff member moves that is limited by role.
@@ -51,6 +53,12 @@ impl StaffAmount {
         }
     }
 
+    /// The roles of a member that permit it.
+    fn holders(self, member: &StaffMember) -> Vec<Holder> {
+        let has = self.roles().iter().filter(|(role, _)| member.roles.contains(role));
+        has.map(|(_, holder)| *holder).collect()
+    }
+
     /// Whether a role has a limit of it, so that the member's record must be read.
     #[must_use]
     pub fn is_limited(self, terms: &LimitTerms) -> bool {
@@ -74,8 +82,35 @@ pub fn count_amount(
     if !by.may(what.permission()) {
         return Err(PlanRefusal::Denied(what.permission()));
     }
-    let has = what.roles().iter().filter(|(role, _)| by.roles.contains(role));
-    let holders: Vec<Holder> = has.map(|(_, holder)| *holder).collect();
-    let counted = count_of_member(terms, &holders, acting(tenant, by), (what.kind(), amount), cx.now)?;
+    let counted = count_of_member(terms, &what.holders(by), acting(tenant, by), (what.kind(), amount), cx.now)?;
     counted.ok_or(PlanRefusal::Refused(Failure::LimitExceeded))
+}
+
+/// Counts a grant that a member makes alone, as [`count_amount`] does; `None` if another person must approve it: the asset has
+/// no limit for that, or what the member grants alone in the day would be above it. A limit by request alone would be evaded
+/// by splitting. `seen` is the member's item.
+///
+/// # Errors
+/// As [`count_amount`].
+pub fn grant_alone(
+    tenant: &Tenant,
+    (by, seen): (&StaffMember, &Item),
+    terms: &TenantTerms,
+    amount: &Amount,
+    cx: &Context,
+) -> Result<Option<TransactItem>, PlanRefusal> {
+    let what = StaffAmount::Grant;
+    if !by.may(what.permission()) {
+        return Err(PlanRefusal::Denied(what.permission()));
+    }
+    let Some(alone) = terms.grant_limits.0.get(amount.asset()) else { return Ok(None) };
+    let (none, holders) = (LimitTerms::none(), what.holders(by));
+    let limits = (terms.limits.as_ref().unwrap_or(&none), holders.as_slice());
+    let counted = (what.kind(), amount);
+    let used = used_by_member(seen, counted, cx.now)?;
+    match count_alone(limits, acting(tenant, by), counted, (alone, &used), cx.now)? {
+        Alone::Counted(item) => Ok(Some(*item)),
+        Alone::NeedsApproval => Ok(None),
+        Alone::Exceeded => Err(PlanRefusal::Refused(Failure::LimitExceeded)),
+    }
 }

@@ -13,7 +13,7 @@ mod record;
 mod recovery;
 mod role;
 
-pub use amounts::{StaffAmount, count_amount};
+pub use amounts::{StaffAmount, count_amount, grant_alone};
 pub(crate) use change::acting;
 pub use change::{StaffChange, plan_accept, plan_change};
 pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};

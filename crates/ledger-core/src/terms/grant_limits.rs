@@ -4,19 +4,14 @@ use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, Asset};
 use std::collections::BTreeMap;
 
-/// The most that one request may grant without approval, by asset. An asset without a limit always needs approval.
+/// The most that a member may grant without approval in a day, by asset. A grant of an asset without a limit always needs
+/// approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantLimits(pub BTreeMap<Asset, Amount>);
 
 impl GrantLimits {
     /// The attribute of `CONFIG`; absent if there are none.
     pub(super) const ATTRIBUTE: &str = "grant_limits";
-
-    /// Whether a grant of `amount` to one customer needs approval.
-    #[must_use]
-    pub fn need_approval(&self, amount: &Amount) -> bool {
-        self.0.get(amount.asset()).is_none_or(|limit| amount.value() > limit.value())
-    }
 
     pub(super) fn read(config: &Item) -> Result<Self, ItemError> {
         let Some(limits) = config.opt_map(Self::ATTRIBUTE)? else { return Ok(Self::default()) };

@@ -427,15 +427,6 @@ fn asset_that_runs_without_a_budget_is_stored_as_by_earlier_releases() {
 }
 
 #[test]
-fn grants_above_the_limit_and_of_assets_without_one_need_approval() {
-    let points = |text| Amount::parse(&AssetSpec::POINT, text).unwrap();
-    let limits = whole().grant_limits;
-    assert!(!limits.need_approval(&points("1000")) && limits.need_approval(&points("1001")));
-    assert!(limits.need_approval(&Amount::parse(&AssetSpec::JCREDIT, "0.001").unwrap()));
-    assert!(GrantLimits::default().need_approval(&points("1")));
-}
-
-#[test]
 fn version_without_grant_limits_removes_those_before_it() {
     let next = TenantTerms { grant_limits: GrantLimits::default(), ..whole() };
     let (from, config) = (at("2026-12-01T00:00:00Z"), config(at("2026-12-01T00:00:00Z"), &next));
