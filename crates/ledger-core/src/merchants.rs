@@ -10,7 +10,7 @@ use crate::finding;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::keys::{self, Partition, Shards, attr};
 use crate::merchant_state::{MerchantState, STATUS};
-use crate::notices::{Notice, NoticeSubject};
+use crate::notices::{DestinationNotice, Notice, NoticeSubject};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -239,14 +239,14 @@ pub fn plan_patch(
     Ok(planned(merchant, items, cx))
 }
 
-/// The notice that a merchant's payout destination was changed. `paid_from` is when its cooling-off time ends.
+/// The notice that a merchant's payout destination was changed.
 pub(crate) fn notice(
     tenant: &Tenant,
     merchant: MerchantId,
-    paid_from: Timestamp,
+    change: DestinationNotice,
     cx: &Context,
 ) -> Option<TransactItem> {
-    let subject = NoticeSubject::Destination { merchant, paid_from };
+    let subject = NoticeSubject::Destination { merchant, change };
     Notice::of(cx.audit_id, subject, cx.now).map(|notice| notice.store(tenant))
 }
 

@@ -22,6 +22,8 @@ const SIGN_IN: &str = "sign_in";
 pub(crate) const PREVIOUS_EMAIL: &str = "previous_email";
 pub(crate) const PREVIOUS_PHONE: &str = "previous_phone";
 const PAID_FROM: &str = "paid_from";
+const PREVIOUS_DESTINATION: &str = "previous_destination";
+const DESTINATION: &str = "destination";
 const ANNOUNCED_AT: &str = "announced_at";
 
 /// A stored notice. Its id is that of the audit record of the change.
@@ -60,9 +62,20 @@ pub enum NoticeSubject {
     Destination {
         /// The merchant.
         merchant: MerchantId,
-        /// The time from which settlements pay to it.
-        paid_from: Timestamp,
+        /// What its owner recognises the change by.
+        change: DestinationNotice,
     },
+}
+
+/// A change of a payout destination, as its merchant recognises it: bank accounts are masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DestinationNotice {
+    /// The destination before the change, if there was one.
+    pub from: Option<Masked<String>>,
+    /// The destination after it.
+    pub to: Masked<String>,
+    /// The time from which settlements pay to it.
+    pub paid_from: Timestamp,
 }
 
 /// How a customer can be reached.
@@ -174,7 +187,11 @@ impl Notice {
             },
             None => NoticeSubject::Destination {
                 merchant: item.parsed("merchant_id", MerchantId::parse)?,
-                paid_from: item.timestamp(PAID_FROM)?,
+                change: DestinationNotice {
+                    from: item.opt_string(PREVIOUS_DESTINATION)?.map(Masked::new),
+                    to: Masked::new(item.string(DESTINATION)?),
+                    paid_from: item.timestamp(PAID_FROM)?,
+                },
             },
         };
         Ok(Self {
@@ -203,8 +220,10 @@ impl Notice {
                 item.extend([put("customer_id", Value::s(customer)), put(CHANGED, Value::s(SIGN_IN))]);
                 item.extend(contact.kept());
             }
-            NoticeSubject::Destination { merchant, paid_from } => {
+            NoticeSubject::Destination { merchant, change: DestinationNotice { from, to, paid_from } } => {
                 item.extend([put("merchant_id", Value::s(merchant)), put(PAID_FROM, Value::s(paid_from))]);
+                item.extend(from.as_ref().map(|from| put(PREVIOUS_DESTINATION, Value::s(from.expose()))));
+                item.insert(DESTINATION.to_owned(), Value::s(to.expose()));
             }
         }
         TransactItem::put_new(Role::Notice, keys::notice(tenant, self.id), item, Failure::AlreadyExists)

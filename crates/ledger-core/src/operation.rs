@@ -239,6 +239,8 @@ words! {
         ApprovalApprove = "approval_approve",
         /// Another person rejects a command.
         ApprovalReject = "approval_reject",
+        /// A staff member sees whole what another person asked for; not keyed.
+        ApprovalRead = "approval_read",
         /// A command is withdrawn before another person has decided on it.
         ApprovalWithdraw = "approval_withdraw",
         /// New owners are named for a tenant whose owners are lost, become owners, or are cancelled.

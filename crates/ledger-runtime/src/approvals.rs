@@ -2,6 +2,7 @@
 //! and on requests that have records of their own.
 
 mod decide;
+mod detail;
 mod inbox;
 mod recorded;
 
@@ -15,15 +16,16 @@ use crate::problem::Problem;
 use crate::topups::DecisionRequest;
 use crate::views::PendingApprovalView;
 use ledger_core::approvals::{
-    APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, RequestSummary, Seen, plan_approve, plan_request,
-    plan_request_withdrawal_of_disabled, plan_withdraw_of_disabled,
+    APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, RequestSummary, Seen, may_approve, plan_approve,
+    plan_request, plan_request_withdrawal_of_disabled, plan_withdraw_of_disabled,
 };
 use ledger_core::customers::sign_in::own_of;
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Answer, AnyAnswer, Claim};
-use ledger_core::ids::{Employer, StaffId, Tenant};
+use ledger_core::ids::{Employer, MerchantId, StaffId, Tenant};
 use ledger_core::keys;
+use ledger_core::money::{Asset, Balance, MoneyError};
 use ledger_core::operation::Operation;
 use ledger_core::permission::Permission;
 use ledger_core::personal::FreeText;
@@ -34,6 +36,7 @@ use ledger_core::terms::TenantTerms;
 use ledger_core::time::CLOCK_SKEW;
 use ledger_core::topups::{DecisionSeen, TopupDecision};
 use ledger_core::transaction::{Planned, Provenance, Transaction};
+use std::collections::BTreeMap;
 
 /// The most queries for one page of the inbox, each of one month.
 const QUERIES_MAX: usize = 10;
@@ -111,7 +114,12 @@ impl App {
         let provider = self.provider_of(&command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let keys = self.ledger().marker_keys().await?;
-        let seen = Seen { terms, psp, items, decision, keys: &keys };
+        let owed = if let Command::SettlementOpen { merchant, .. } = command {
+            self.owed(who.tenant(), merchant).await?
+        } else {
+            BTreeMap::new()
+        };
+        let seen = Seen { terms, psp, items, decision, owed: &owed, keys: &keys };
         Ok(plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?)
     }
 
@@ -153,6 +161,8 @@ impl App {
         let mut rest = items.split_off(items.len().min(1));
         self.follow_card((tenant, approval.command.returns_to()), &of_command, &mut rest).await?;
         let requester = member(items.first().and_then(Option::as_ref), approval.command.permission())?;
+        // Before the payment provider is asked: a person who may not decide learns nothing of it.
+        may_approve(approval, decider, cx.now)?;
         let provider = self.provider_of(&approval.command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let keys = self.ledger().marker_keys().await?;
@@ -163,7 +173,8 @@ impl App {
         };
         let view = decided.as_ref().map(|read| read.view(tenant));
         let decision = decided.as_ref().zip(view.as_ref()).map(|(read, view)| read.seen(view));
-        let seen = Seen { terms: &terms, psp, items: &rest, decision: decision.as_ref(), keys: &keys };
+        let owed = BTreeMap::new();
+        let seen = Seen { terms: &terms, psp, items: &rest, decision: decision.as_ref(), owed: &owed, keys: &keys };
         let command = Approve { tenant, approval, decider, requester: &requester, seen };
         match plan_approve(&command, cx) {
             Ok(planned) => Ok(planned),
@@ -175,6 +186,13 @@ impl App {
                 Err(if is_same { refusal.into() } else { Failure::WrongState.into() })
             }
         }
+    }
+
+    /// What a settlement would take of what a merchant was credited with, by asset.
+    async fn owed(&self, tenant: &Tenant, merchant: MerchantId) -> Result<BTreeMap<Asset, Balance>, Problem> {
+        let balances = self.merchant_balances(tenant, merchant).await?.by_asset.into_iter();
+        let owed = balances.map(|(asset, of)| Ok((asset, of.credited.checked_sub(&of.held)?)));
+        owed.collect::<Result<_, MoneyError>>().map_err(|_| Problem::internal())
     }
 
     /// Withdraws what a member who was disabled has requested, in the name of `who` who disabled the member.

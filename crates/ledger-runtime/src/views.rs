@@ -17,7 +17,7 @@ mod timeline;
 mod topup;
 pub mod words;
 
-pub use approval::{ApprovalDetail, ApprovalView, PendingApprovalView};
+pub use approval::{ApprovalDetail, ApprovalView, DestinationChangeView, PendingApprovalView};
 pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView, ShopView, unclaimed_of};
 pub use history::{HistoryView, OperationView, Page};

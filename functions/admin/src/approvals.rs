@@ -47,11 +47,8 @@ pub(crate) async fn list(
     let command = command.map(|name| request::word("command", &name, Operation::parse, "an operation of this API"));
     let (command, listing) = (command.transpose()?, params.listing()?);
     params.finish()?;
-    let mut found = app.approvals(who.tenant(), (state, command), listing).await?;
-    if !decides(&app, &who).await? {
-        found.items = found.items.into_iter().map(ApprovalDetail::without_addresses).collect();
-    }
-    Ok(Json(found))
+    let decides = permission::permits(&app, &who.member(), Permission::ApprovalsDecide).await?;
+    Ok(Json(app.approvals((who.tenant(), decides), (state, command), listing).await?))
 }
 
 /// Builds the response to a command that was stored.
@@ -59,13 +56,12 @@ pub(crate) fn pending(approval: &Approval) -> Answer {
     ledger_runtime::approvals::pending(&GET, approval)
 }
 
-/// Whether the caller may decide: the e-mail addresses of staff are for those, and not for everyone who sees commands.
-async fn decides(app: &App, who: &Admin) -> Result<bool, Problem> {
-    permission::permits(app, &who.member(), Permission::ApprovalsDecide).await
-}
-
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/approvals/{approval_id}")
     .summary("Returns a command that awaits approval or was decided on.")
+    .about(
+        "A person who may decide on it while it is pending sees the names of customers, and a payout destination whole beside the \
+         present one; the audit trail shows who read them. The requester sees the destination that was sent.",
+    )
     .permission(Permission::ApprovalsRead)
     .id("approval_id", "The approval's id.")
     .ok::<ApprovalDetail>("The command")
@@ -76,8 +72,8 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<ApprovalId>,
 ) -> Result<Json<ApprovalDetail>, Problem> {
-    let view = app.inboxed(who.tenant(), id).await?.view(app.now());
-    Ok(Json(if decides(&app, &who).await? { view } else { view.without_addresses() }))
+    let found = app.inboxed(who.tenant(), id).await?;
+    app.approval_detail(&who.member(), &found).await.map(Json)
 }
 
 pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_id}/approve")

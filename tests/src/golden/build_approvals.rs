@@ -13,11 +13,13 @@ use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{Answer, Claim};
 use ledger_core::ids::{ApprovalId, Employer, StaffId};
 use ledger_core::keys;
+use ledger_core::money::{Asset, Balance};
 use ledger_core::staff::StaffMember;
 use ledger_core::topups::DecisionSeen;
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// A command. Members and approvals are named by their ids.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub enum ApprovalDoes {
         reason: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         contradiction: Option<ContradictionJson>,
+        /// What is owed to the merchant of a settlement, by asset.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        owed: BTreeMap<String, String>,
     },
     Approve {
         by: String,
@@ -66,11 +71,16 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
         command.keys(tenant).iter().map(|key| world.get(key).cloned()).collect()
     };
     let draft = match does {
-        ApprovalDoes::Request { by, command, reason, contradiction } => {
+        ApprovalDoes::Request { by, command, reason, contradiction, owed } => {
             let (terms, command) = (world.terms(), Command::read(&wire::item_from_json(command)).unwrap());
             let (by, reason, items) = (named(by), decode::maybe_text(reason), items(&command));
+            let owed = owed.iter().map(|(asset, owed)| {
+                let asset = Asset::parse(asset).unwrap();
+                (asset.clone(), Balance::from_stored(asset, owed).unwrap())
+            });
+            let (owed, keys) = (owed.collect(), declared::keys());
             seeing(world, &command, contradiction.as_ref(), |decision| {
-                let seen = Seen { terms: &terms, psp: None, items: &items, decision, keys: &declared::keys() };
+                let seen = Seen { terms: &terms, psp: None, items: &items, decision, owed: &owed, keys: &keys };
                 let (command, reason) = (command.clone(), reason.as_ref());
                 Ok(plan_request(&ApprovalRequest { tenant, by: &by, command, reason, seen }, cx)?.draft)
             })?
@@ -78,8 +88,9 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
         ApprovalDoes::Approve { by, approval, contradiction } => {
             let (decider, approval, terms) = (named(by), stored(approval), world.terms());
             let (requester, items) = (member(approval.requested_by), items(&approval.command));
+            let (owed, keys) = (BTreeMap::new(), declared::keys());
             let (planned, from) = seeing(world, &approval.command, contradiction.as_ref(), |decision| {
-                let seen = Seen { terms: &terms, psp: None, items: &items, decision, keys: &declared::keys() };
+                let seen = Seen { terms: &terms, psp: None, items: &items, decision, owed: &owed, keys: &keys };
                 let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
                 Ok(plan_approve(&command, cx)?)
             })?;

@@ -15,6 +15,7 @@ use ledger_core::personal::FreeText;
 use ledger_core::staff::StaffMember;
 use ledger_core::transaction::Transaction;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// A decision on a command, under a fresh key.
 #[must_use]
@@ -133,7 +134,8 @@ pub async fn stored_grant(world: &World, customer: &str, points: &str) -> String
         let command = Command::Grant { customer: CustomerId::parse(customer).expect("a UUID"), amount };
         let reason = FreeText::parse("thanks", 140).expect("a text");
         let keys = app.ledger().marker_keys().await.expect("keys");
-        let seen = Seen { terms: &terms, psp: None, decision: None, items: &[], keys: &keys };
+        let owed = BTreeMap::new();
+        let seen = Seen { terms: &terms, psp: None, decision: None, items: &[], owed: &owed, keys: &keys };
         let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: Some(&reason), seen };
         let planned = plan_request(&request, &cx).expect("a plan");
         let stored = Transaction::unkeyed(planned.draft.items).expect("a transaction");

@@ -10,7 +10,7 @@ use ledger_core::ids::{AuditId, CustomerId, MerchantId, RunId, Tenant};
 use ledger_core::keys::{Key, attr, sk};
 use ledger_core::lease::Holder;
 use ledger_core::memo;
-use ledger_core::notices::{Contact, ContactFields, Notice, NoticeSubject};
+use ledger_core::notices::{Contact, ContactFields, DestinationNotice, Notice, NoticeSubject};
 use ledger_core::personal::Masked;
 use ledger_core::reconcile::BreakKind;
 use ledger_core::reconcile::run::{Run, RunState, Tally};
@@ -239,7 +239,8 @@ fn events_of_changed_addresses_match_their_schemas_and_have_no_address() {
     let contact = notice(NoticeSubject::Contact { customer, changed, previous });
     let merchant = MerchantId::parse("019a0000-0000-7000-8000-0000000000e1").unwrap();
     let paid_from = Timestamp::parse("2026-11-22T03:00:00.000Z").unwrap();
-    let destination = notice(NoticeSubject::Destination { merchant, paid_from });
+    let change = DestinationNotice { from: None, to: Masked::new("old@0009-123-****567".to_owned()), paid_from };
+    let destination = notice(NoticeSubject::Destination { merchant, change });
     for (notice, schema, file, example) in [
         (contact, CONTACT_CHANGED_SCHEMA, CONTACT_SCHEMA_FILE, CONTACT_EXAMPLE_FILE),
         (sign_in, SIGN_IN_CHANGED_SCHEMA, SIGN_IN_SCHEMA_FILE, SIGN_IN_EXAMPLE_FILE),

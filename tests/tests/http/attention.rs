@@ -307,6 +307,9 @@ async fn decision_about_an_object_that_has_changed_is_refused() {
     let _ = world.stripe("/faults", &lost).await;
     let call = approve(&world, &path);
     let _ = world.api.send(&call).await.problem(503, "outcome_unknown");
+    // A person who may not decide is refused before Stripe is asked.
+    let own = Call::post(&format!("{path}/approve"), &world.operator.who, &json!({})).key(new_key());
+    let _ = world.api.send(&own).await.problem(403, "four_eyes_required");
     let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &Who::Anonymous);
     let _ = world.api.send(&clear).await.good();
     let _ = world.api.settle(&call).await.good();

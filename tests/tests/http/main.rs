@@ -6,6 +6,7 @@ mod approvals_effects;
 mod approvals_ends;
 mod approvals_every;
 mod approvals_money;
+mod approvals_read;
 mod assets;
 mod attention;
 mod audit;

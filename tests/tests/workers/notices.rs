@@ -137,6 +137,16 @@ async fn changed_destination_is_announced_with_the_time_from_which_it_is_paid() 
     let seen = notice(&world, &text(&event["notice_id"])).await;
     assert_eq!((&seen["merchant_id"], &seen["paid_from"]), (&json!(shop.id), &event["paid_from"]));
     assert!(text(&event["paid_from"]) > text(&event["changed_at"]));
+    // Its owner recognises the account by the last digits and the holder; the event has neither.
+    assert_eq!(seen["destination"], "0009-123-****567 ｶ)ﾐﾄﾞﾘｼﾖｳﾃﾝ");
+    assert!(seen["previous_destination"].is_null(), "{seen}");
+    assert!(!event.to_string().contains("567"), "{event}");
+    world.change(&format!("/v1/admin/merchants/{}", shop.id), &settling::registered()).await;
+    assert_eq!(world.announce_notices(&tap).await.expect("it is announced"), 1);
+    let events = details(&tap, "PayoutDestinationChanged");
+    let seen = notice(&world, &text(&events[1]["notice_id"])).await;
+    let both = (&seen["previous_destination"], &seen["destination"]);
+    assert_eq!(both, (&json!("0009-123-****567 ｶ)ﾐﾄﾞﾘｼﾖｳﾃﾝ"), &json!("ba_1Midori")));
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use crate::idempotency::MarkerKeys;
 use crate::ids::{Employer, Principal, StaffId, Tenant};
 use crate::keys::{self, Key};
 use crate::merchants::{self, DESTINATION_COOLING_OFF};
+use crate::notices::DestinationNotice;
 use crate::operation::Operation;
 use crate::permission::Permission;
 use crate::plan::{Context, PlanRefusal};
@@ -50,12 +51,7 @@ pub struct Approve<'a> {
 /// command is pending after that.
 pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Approval>, Provenance), PlanRefusal> {
     let Approve { tenant, approval, decider, requester, seen } = command;
-    may_decide(approval.requested_by, approval.state(cx.now), decider)?;
-    let beneficiaries = approval.command.beneficiaries();
-    let is_own = approval.command.is_about(decider);
-    if is_own || beneficiaries.iter().any(|account| decider.is_beneficiary_of(*account)) {
-        return Err(PlanRefusal::Refused(Failure::FourEyes));
-    }
+    let beneficiaries = may_approve(approval, decider, cx.now)?;
     // A requester who was disabled or lost the permission since requests nothing.
     if requester.id != approval.requested_by || !requester.may(approval.command.permission()) {
         return Err(PlanRefusal::Refused(Failure::WrongState));
@@ -92,8 +88,14 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
         .map(|item| if item.role() == Role::Terms { tenants::approved_by(item, decider.id) } else { item });
     let own = [decided(tenant, approval, &decision), acting(tenant, decider), acting(tenant, requester)];
     let outside = beneficiaries.into_iter().flat_map(|account| is_outside(tenant, (decider, seen.keys), account));
-    let notice = if let Command::Destination { merchant, .. } = &approval.command {
-        merchants::notice(tenant, *merchant, cx.now.plus(DESTINATION_COOLING_OFF), cx)
+    let notice = if let Command::Destination { merchant, destination, .. } = &approval.command {
+        let before = merchants::destination(seen.must(0)?)?;
+        let change = DestinationNotice {
+            from: before.map(|before| before.recognised_by()),
+            to: destination.recognised_by(),
+            paid_from: cx.now.plus(DESTINATION_COOLING_OFF),
+        };
+        merchants::notice(tenant, *merchant, change, cx)
     } else {
         None
     };
@@ -173,6 +175,21 @@ fn withdrawn(
         act(by, Operation::ApprovalWithdraw, approval).record(tenant, cx),
     ];
     Planned { draft: Draft { entry: None, items }, receipt: approval.decided(&decision) }
+}
+
+/// Checks that a member may approve a command, and returns the accounts whose owners may not. The guards of the transaction
+/// check it again, exactly.
+///
+/// # Errors
+/// [`PlanRefusal`] if the member may not, or the command's state does not allow it.
+pub fn may_approve(approval: &Approval, decider: &StaffMember, now: Timestamp) -> Result<Vec<Account>, PlanRefusal> {
+    may_decide(approval.requested_by, approval.state(now), decider)?;
+    let beneficiaries = approval.command.beneficiaries();
+    let is_own = approval.command.is_about(decider);
+    if is_own || beneficiaries.iter().any(|account| decider.is_beneficiary_of(*account)) {
+        return Err(PlanRefusal::Refused(Failure::FourEyes));
+    }
+    Ok(beneficiaries)
 }
 
 /// Checks that a member may decide on a command. The guards of the transaction check it again, exactly.

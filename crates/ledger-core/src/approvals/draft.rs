@@ -21,7 +21,7 @@ use crate::journal::JournalEntry;
 use crate::keys::{self, Key, Partition};
 use crate::limits::OwnLimits;
 use crate::merchants::{self, MerchantChange};
-use crate::money::Amount;
+use crate::money::{Amount, Asset, Balance};
 use crate::payments::by_operator::{self, OperatorRefund};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -38,6 +38,7 @@ use crate::topups::{DecisionSeen, decision};
 use crate::transaction::{Draft, Role, TransactItem};
 use crate::unclaimed::{self, UnclaimedClaim, UnclaimedPayout};
 use crate::wind_downs::{self, WindDownStart};
+use std::collections::BTreeMap;
 
 /// What a command is planned from.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,10 @@ pub struct Seen<'a> {
     pub items: &'a [Option<Item>],
     /// What a decision about a top-up is carried out from; `None` for every other command.
     pub decision: Option<&'a DecisionSeen<'a>>,
-    /// The keys of what persons are found by.
+    /// What is owed to the merchant whose period is to be closed, by asset; empty for every other command, and at a
+    /// decision.
+    pub owed: &'a BTreeMap<Asset, Balance>,
+    /// The keys of what persons are found by, and of what an approval encrypts.
     pub keys: &'a MarkerKeys,
 }
 
@@ -80,7 +84,9 @@ impl Command {
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         match self {
             Self::Adjustment(adjustment) => adjustment.keys(tenant),
-            Self::CashCeiling { owner, .. } => vec![cash_rooms::rooms_of(tenant, *owner).cash_rooms()],
+            Self::CashCeiling { owner, .. } | Self::CashRoom { owner, .. } => {
+                vec![cash_rooms::rooms_of(tenant, *owner).cash_rooms()]
+            }
             Self::RefundCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).refund_room()],
             Self::AssetBudget { budget, .. } => vec![keys::asset_budget(tenant, budget.asset())],
             Self::CashDepositReversal { merchant, deposit, .. } => {
@@ -111,7 +117,6 @@ impl Command {
             | Self::BulkGrant { .. }
             | Self::TopupDecision(_)
             | Self::CashDeposit { .. }
-            | Self::CashRoom { .. }
             | Self::CounterOpen { .. }
             | Self::CashCollection { .. }
             | Self::EnrolmentCode { .. }

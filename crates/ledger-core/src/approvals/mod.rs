@@ -7,7 +7,9 @@ mod command;
 mod decide;
 mod draft;
 mod effect;
+mod previous;
 mod projected;
+mod read;
 mod record;
 mod recorded;
 mod recorded_decide;
@@ -15,10 +17,11 @@ mod request;
 mod stored;
 
 pub use command::{Command, destination_digest, schedule_seen};
-pub use decide::{Approve, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled};
+pub use decide::{Approve, may_approve, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled};
 pub use draft::{Drafted, Seen};
 pub use effect::Effect;
 pub use projected::{Projected, ValueChange};
+pub use read::{DestinationChange, ReadError, plan_read};
 pub use record::{APPROVAL_LIFETIME, Approval, ApprovalState};
 pub use recorded::{RecordedRequest, RequestRecord, RequestSummary};
 pub use recorded_decide::{

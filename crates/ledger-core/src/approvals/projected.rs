@@ -3,20 +3,26 @@
 use super::command::Command;
 use super::draft::Seen;
 use super::effect::joined;
+use super::previous::PreviousDestination;
 use crate::account::Posting;
 use crate::calendar::OwnSchedule;
+use crate::cash_rooms::CashRooms;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::Employer;
 use crate::journal::{posting, posting_item};
+use crate::keys::Key;
 use crate::limits::{LimitValue, Rule};
 use crate::merchants;
-use crate::money::Balance;
-use crate::plan::PlanRefusal;
+use crate::money::{Asset, Balance};
+use crate::plan::{Context, PlanRefusal};
 use crate::staff::StaffMember;
+use crate::terms::TermsSchedule;
 use crate::transaction::Draft;
+use std::collections::BTreeMap;
 
 const POSTINGS: &str = "postings";
 const CHANGES: &str = "changes";
+const KNOWN: &str = "known";
 const NAME: &str = "name";
 const FROM: &str = "from";
 const TO: &str = "to";
@@ -28,6 +34,10 @@ pub struct Projected {
     pub postings: Vec<Posting>,
     /// The values that it would change, beside what follows from the postings.
     pub changes: Vec<ValueChange>,
+    /// What its subject's records said beside these, and what it comes to in all, by name. A bank account is masked.
+    pub known: BTreeMap<String, String>,
+    /// The payout destination that it would replace.
+    pub(super) previous: Option<PreviousDestination>,
 }
 
 /// The change of one value: a setting, or an attribute of a record.
@@ -42,17 +52,26 @@ pub struct ValueChange {
 }
 
 impl Projected {
-    /// What a command would do, by its draft and what it was drafted from.
-    pub(super) fn of(command: &Command, seen: &Seen<'_>, draft: Draft) -> Result<Self, PlanRefusal> {
+    /// What a command would do, by its draft and what it was drafted from. `at` is the key of its approval.
+    pub(super) fn of(
+        (command, at): (&Command, &Key),
+        seen: &Seen<'_>,
+        draft: Draft,
+        cx: &Context,
+    ) -> Result<Self, PlanRefusal> {
         let postings = draft.entry.map(|entry| entry.postings).unwrap_or_default();
-        Ok(Self { postings, changes: command.changes(seen)? })
+        let previous = command.previous_destination(at, seen)?;
+        Ok(Self { postings, changes: command.changes(seen, cx)?, known: command.known(seen)?, previous })
     }
 
     /// Reads what an approval stores.
     pub(super) fn read(item: &Item) -> Result<Self, ItemError> {
         let postings = if item.contains_key(POSTINGS) { item.maps(POSTINGS, posting)? } else { Vec::new() };
         let changes = if item.contains_key(CHANGES) { item.maps(CHANGES, ValueChange::read)? } else { Vec::new() };
-        Ok(Self { postings, changes })
+        let known = item.opt_map(KNOWN)?.into_iter().flatten();
+        let known = known.map(|(name, _)| Ok((name.clone(), item.map(KNOWN)?.string(name)?)));
+        let previous = item.opt_map(PreviousDestination::ATTRIBUTE)?.map(PreviousDestination::read).transpose()?;
+        Ok(Self { postings, changes, known: known.collect::<Result<_, ItemError>>()?, previous })
     }
 
     /// The attributes that an approval stores: those of what there is.
@@ -60,7 +79,12 @@ impl Projected {
         let postings = self.postings.iter().map(|posting| Value::M(posting_item(posting))).collect();
         let changes = self.changes.iter().map(|change| Value::M(change.item())).collect();
         let lists: [(_, Vec<Value>); 2] = [(POSTINGS, postings), (CHANGES, changes)];
-        lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, list)| (name.to_owned(), Value::L(list)))
+        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, list)| (name, Value::L(list)));
+        let known: Item = self.known.iter().map(|(name, text)| (name.clone(), Value::s(text))).collect();
+        let known = (!known.is_empty()).then_some((KNOWN, Value::M(known)));
+        let previous = self.previous.as_ref();
+        let previous = previous.map(|previous| (PreviousDestination::ATTRIBUTE, Value::M(previous.item())));
+        lists.chain(known).chain(previous).map(|(name, value)| (name.to_owned(), value))
     }
 }
 
@@ -81,7 +105,7 @@ impl ValueChange {
 
 impl Command {
     /// The values that it would change. A bank account is masked.
-    fn changes(&self, seen: &Seen<'_>) -> Result<Vec<ValueChange>, PlanRefusal> {
+    fn changes(&self, seen: &Seen<'_>, cx: &Context) -> Result<Vec<ValueChange>, PlanRefusal> {
         let one = |name: &str, from: Option<String>, to: String| Ok(vec![ValueChange::new(name, from, Some(to))]);
         match self {
             Self::CashCeiling { ceiling, seen: before, .. } => {
@@ -119,6 +143,29 @@ impl Command {
                 Ok(of.map(|(rule, from, to)| ValueChange::new(rule, Some(from), Some(to))).collect())
             }
             Self::SignInMove(of) => one("subject", Some(of.seen.to_string()), of.subject.to_string()),
+            Self::CashRoom { terminal, room, .. } => {
+                let Some(rooms) = seen.item(0).map(CashRooms::read).transpose()? else { return Ok(Vec::new()) };
+                let before = rooms.allotted.get(terminal).cloned().unwrap_or_else(|| Balance::zero(Asset::Ecopay));
+                let of = [
+                    ("cash_room", before.checked_apply(&room.credit())?, before),
+                    ("unallotted_room", rooms.unallotted.checked_apply(&room.debit())?, rooms.unallotted),
+                ];
+                Ok(of.map(|(name, to, from)| ValueChange::new(name, Some(from.text()), Some(to.text()))).to_vec())
+            }
+            Self::TermsCancel { .. } => {
+                let schedule = TermsSchedule::read(seen.must(0)?)?;
+                let Some(next) = schedule.scheduled(cx.now) else { return Ok(Vec::new()) };
+                let (mut kept, cancelled) = (schedule.at(cx.now).fields(), next.terms.fields());
+                let mut changes = Vec::new();
+                for (field, from) in cancelled {
+                    let to = kept.remove(&field);
+                    if to.as_ref() != Some(&from) {
+                        changes.push(ValueChange::new(field, Some(from), to));
+                    }
+                }
+                changes.extend(kept.into_iter().map(|(field, to)| ValueChange::new(field, None, Some(to))));
+                Ok(changes)
+            }
             Self::Grant { .. }
             | Self::BulkGrant { .. }
             | Self::Adjustment(_)
@@ -129,13 +176,11 @@ impl Command {
             | Self::CashDepositReversal { .. }
             | Self::CounterOpen { .. }
             | Self::CashCollection { .. }
-            | Self::CashRoom { .. }
             | Self::SettlementOpen { .. }
             | Self::SettlementReturn(_)
             | Self::SettlementRun { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
-            | Self::TermsCancel { .. }
             | Self::CardReplace(_)
             | Self::CustomerClose(_)
             | Self::CustomerErase { .. }
@@ -145,5 +190,25 @@ impl Command {
             | Self::WindDown
             | Self::MerchantOwner { .. } => Ok(Vec::new()),
         }
+    }
+
+    /// What its subject's records say beside the values that it would change, and what it comes to in all.
+    fn known(&self, seen: &Seen<'_>) -> Result<BTreeMap<String, String>, PlanRefusal> {
+        if let Self::BulkGrant { customers, amount } = self {
+            return Ok(BTreeMap::from([("total".to_owned(), amount.times(customers.len())?.text())]));
+        }
+        let Self::SettlementOpen { .. } = self else { return Ok(BTreeMap::new()) };
+        let destination = merchants::destination(seen.must(0)?)?;
+        let destination = destination.map(|paid| ("payout_destination".to_owned(), paid.shown()));
+        let owed = seen.owed.iter().filter(|(_, owed)| owed.as_delta().is_some());
+        Ok(owed.map(|(asset, owed)| (format!("owed.{asset}"), owed.text())).chain(destination).collect())
+    }
+
+    /// The payout destination that it would replace.
+    fn previous_destination(&self, at: &Key, seen: &Seen<'_>) -> Result<Option<PreviousDestination>, PlanRefusal> {
+        let Self::Destination { .. } = self else { return Ok(None) };
+        let before = merchants::destination(seen.must(0)?)?;
+        let encrypted = before.map(|before| PreviousDestination::encrypt(&before, at, seen.keys)).transpose();
+        encrypted.map_err(|_| PlanRefusal::Stored(ItemError::invalid(PreviousDestination::ATTRIBUTE)))
     }
 }

@@ -44,15 +44,12 @@ pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Plann
         Drafted::Ready(draft) => draft,
         Drafted::Stale => return Err(PlanRefusal::Refused(refused_as_stale(command))),
     };
-    let of = (command.clone(), Projected::of(command, seen, draft)?);
-    let approval = Approval::new(ApprovalId::new(cx.resource_id), of, *reason, by.id, cx.now);
+    let id = ApprovalId::new(cx.resource_id);
+    let key = keys::approval(tenant, id);
+    let of = (command.clone(), Projected::of((command, &key), seen, draft, cx)?);
+    let approval = Approval::new(id, of, *reason, by.id, cx.now);
     let mut items = vec![
-        TransactItem::put_new(
-            Role::Approval,
-            keys::approval(tenant, approval.id),
-            approval.item(),
-            Failure::AlreadyExists,
-        ),
+        TransactItem::put_new(Role::Approval, key, approval.item(), Failure::AlreadyExists),
         acting(tenant, by),
         act(by, Operation::ApprovalRequest, &approval).because(*reason).record(tenant, cx),
     ];

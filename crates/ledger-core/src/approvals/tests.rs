@@ -116,7 +116,8 @@ fn grant() -> Command {
 }
 
 fn seen(terms: &TenantTerms) -> Seen<'_> {
-    Seen { terms, psp: None, items: &[], decision: None, keys: Box::leak(Box::new(MarkerKeys::of_tests())) }
+    let keys = Box::leak(Box::new(MarkerKeys::of_tests()));
+    Seen { terms, psp: None, items: &[], decision: None, owed: const { &BTreeMap::new() }, keys }
 }
 
 /// A grant that `REQUESTER` has requested.

@@ -178,6 +178,11 @@ impl BankAccount {
         let last: String = self.number.expose().chars().skip(4).collect();
         format!("{}-{}-****{last}", self.bank, self.branch)
     }
+
+    /// The masked form, with the name of the holder.
+    pub(crate) fn recognised_by(&self) -> String {
+        format!("{} {}", self.shown(), self.holder.expose())
+    }
 }
 
 impl Sender {

@@ -84,10 +84,10 @@ impl Announcement {
                 detail.insert("customer_id".to_owned(), json!(customer.to_string()));
                 (SIGN_IN_CHANGED, detail)
             }
-            NoticeSubject::Destination { merchant, paid_from } => {
+            NoticeSubject::Destination { merchant, change } => {
                 let mut detail = common(DESTINATION_CHANGED_SCHEMA);
                 detail.insert("merchant_id".to_owned(), json!(merchant.to_string()));
-                detail.insert("paid_from".to_owned(), json!(paid_from.rfc3339()));
+                detail.insert("paid_from".to_owned(), json!(change.paid_from.rfc3339()));
                 (DESTINATION_CHANGED, detail)
             }
         };

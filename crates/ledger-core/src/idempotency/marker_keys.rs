@@ -1,5 +1,5 @@
-//! The keys of markers: they key fingerprints, encrypt responses that have a one-time secret, and key the hashes of values
-//! that customers are looked up by.
+//! The keys of markers: they key fingerprints, encrypt responses that have a one-time secret and payout destinations that
+//! approvals keep, and key the hashes of values that customers are looked up by.
 
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
@@ -52,17 +52,23 @@ impl fmt::Display for KeyId {
 #[error("the marker keys {0}")]
 pub struct MarkerKeysError(&'static str);
 
-/// A body was not encrypted under this key, for this marker and fingerprint, or it was changed since.
+/// Bytes were not encrypted under this key, for this use and bound to this, or they were changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an encrypted response cannot be decrypted")]
+#[error("what is encrypted cannot be decrypted")]
 pub struct EncryptionError;
 
 /// What derives from one key's text. The memory is overwritten when it is dropped.
 struct MarkerKey {
     fingerprint: Zeroizing<[u8; 32]>,
-    body: Zeroizing<[u8; 32]>,
-    nonce: Zeroizing<[u8; 32]>,
+    body: CipherKeys,
+    destination: CipherKeys,
     lookup: Zeroizing<[u8; 32]>,
+}
+
+/// The keys by which one kind of content is encrypted.
+struct CipherKeys {
+    content: Zeroizing<[u8; 32]>,
+    nonce: Zeroizing<[u8; 32]>,
 }
 
 /// The keys of markers, by id. It prints only ids.
@@ -139,27 +145,54 @@ impl MarkerKeys {
         hmac(&*self.keys.get(id)?.lookup, &[&message])
     }
 
+    /// Encrypts the body of a response. Writers of one response store the same bytes.
+    pub(super) fn encrypt(&self, id: &KeyId, bound_to: &[u8], body: &[u8]) -> Result<Vec<u8>, EncryptionError> {
+        self.keys.get(id).ok_or(EncryptionError)?.body.encrypt(bound_to, body)
+    }
+
+    /// Decrypts what [`MarkerKeys::encrypt`] made.
+    pub(super) fn decrypt(&self, id: &KeyId, bound_to: &[u8], encrypted: &[u8]) -> Result<Vec<u8>, EncryptionError> {
+        self.keys.get(id).ok_or(EncryptionError)?.body.decrypt(bound_to, encrypted)
+    }
+
+    /// Encrypts a payout destination with the current key.
+    pub(crate) fn encrypt_destination(&self, bound_to: &[u8], text: &[u8]) -> Result<Vec<u8>, EncryptionError> {
+        self.keys.get(&self.current).ok_or(EncryptionError)?.destination.encrypt(bound_to, text)
+    }
+
+    /// Decrypts what [`MarkerKeys::encrypt_destination`] made when this key was current.
+    pub(crate) fn decrypt_destination(
+        &self,
+        id: &KeyId,
+        bound_to: &[u8],
+        encrypted: &[u8],
+    ) -> Result<Vec<u8>, EncryptionError> {
+        self.keys.get(id).ok_or(EncryptionError)?.destination.decrypt(bound_to, encrypted)
+    }
+}
+
+impl CipherKeys {
     /// Encrypts with XChaCha20-Poly1305.
     ///
-    /// The nonce is an HMAC of the associated data and the body. So writers of one response store the same bytes, and
-    /// one nonce is never used for two bodies.
-    pub(super) fn encrypt(&self, id: &KeyId, bound_to: &[u8], body: &[u8]) -> Result<Vec<u8>, EncryptionError> {
-        let key = self.keys.get(id).ok_or(EncryptionError)?;
+    /// The nonce is an HMAC of the associated data and the content, so one nonce is never used for two contents.
+    fn encrypt(&self, bound_to: &[u8], content: &[u8]) -> Result<Vec<u8>, EncryptionError> {
         let length = u64::try_from(bound_to.len()).map_err(|_| EncryptionError)?;
-        let hash = hmac(&*key.nonce, &[&length.to_be_bytes(), bound_to, body]).ok_or(EncryptionError)?;
+        let hash = hmac(&*self.nonce, &[&length.to_be_bytes(), bound_to, content]).ok_or(EncryptionError)?;
         let nonce = hash.first_chunk::<NONCE_BYTES>().ok_or(EncryptionError)?;
-        let encrypted = key.cipher()?.encrypt(&XNonce::from(*nonce), Payload { msg: body, aad: bound_to });
+        let encrypted = self.cipher()?.encrypt(&XNonce::from(*nonce), Payload { msg: content, aad: bound_to });
         let mut bytes = nonce.to_vec();
         bytes.extend(encrypted.map_err(|_| EncryptionError)?);
         Ok(bytes)
     }
 
-    /// Decrypts what [`MarkerKeys::encrypt`] made.
-    pub(super) fn decrypt(&self, id: &KeyId, bound_to: &[u8], encrypted: &[u8]) -> Result<Vec<u8>, EncryptionError> {
-        let key = self.keys.get(id).ok_or(EncryptionError)?;
+    fn decrypt(&self, bound_to: &[u8], encrypted: &[u8]) -> Result<Vec<u8>, EncryptionError> {
         let (nonce, encrypted) = encrypted.split_first_chunk::<NONCE_BYTES>().ok_or(EncryptionError)?;
-        let decrypted = key.cipher()?.decrypt(&XNonce::from(*nonce), Payload { msg: encrypted, aad: bound_to });
+        let decrypted = self.cipher()?.decrypt(&XNonce::from(*nonce), Payload { msg: encrypted, aad: bound_to });
         decrypted.map_err(|_| EncryptionError)
+    }
+
+    fn cipher(&self) -> Result<XChaCha20Poly1305, EncryptionError> {
+        XChaCha20Poly1305::new_from_slice(&*self.content).map_err(|_| EncryptionError)
     }
 }
 
@@ -169,14 +202,10 @@ impl MarkerKey {
         let derived = |of: &str| hmac(text, &[b"ecopay-ledger marker ", of.as_bytes()]).map(Zeroizing::new);
         Some(Self {
             fingerprint: derived("fingerprint")?,
-            body: derived("body")?,
-            nonce: derived("nonce")?,
+            body: CipherKeys { content: derived("body")?, nonce: derived("nonce")? },
+            destination: CipherKeys { content: derived("destination")?, nonce: derived("destination nonce")? },
             lookup: derived("lookup")?,
         })
-    }
-
-    fn cipher(&self) -> Result<XChaCha20Poly1305, EncryptionError> {
-        XChaCha20Poly1305::new_from_slice(&*self.body).map_err(|_| EncryptionError)
     }
 }
 

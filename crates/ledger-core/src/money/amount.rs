@@ -203,6 +203,15 @@ impl Amount {
         Self::rounded_down(share.checked_sub(unit).ok_or(MoneyError::TooLarge)?, spec)
     }
 
+    /// The sum of `count` such amounts.
+    ///
+    /// # Errors
+    /// [`MoneyError::TooLarge`] if there is no such amount, or `count` is zero.
+    pub fn times(&self, count: usize) -> Result<Self, MoneyError> {
+        let product = exact_product(self.value(), Decimal::from(count)).ok_or(MoneyError::TooLarge)?;
+        Self::checked(self.asset().clone(), product).map_err(|_| MoneyError::TooLarge)
+    }
+
     /// The same quantity of another asset at one to one, for example points settled in yen. `None` if `into` has too
     /// few decimals to hold it.
     #[must_use]

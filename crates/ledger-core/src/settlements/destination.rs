@@ -2,6 +2,7 @@
 
 use crate::bank::BankAccount;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::personal::Masked;
 use crate::psp::PspId;
 
 /// The payout destination of a merchant.
@@ -66,5 +67,14 @@ impl Destination {
             Self::Bank(account) => account.shown(),
             Self::Stripe { external_account } => external_account.to_string(),
         }
+    }
+
+    /// What its owner recognises it by: the form that may be shown, with the name of the account's holder.
+    #[must_use]
+    pub fn recognised_by(&self) -> Masked<String> {
+        Masked::new(match self {
+            Self::Bank(account) => account.recognised_by(),
+            Self::Stripe { .. } => self.shown(),
+        })
     }
 }

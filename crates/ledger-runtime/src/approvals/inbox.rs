@@ -36,7 +36,15 @@ impl Inboxed {
         }
     }
 
-    /// What the operator API shows.
+    /// The operation of the command, or the one that requested it.
+    fn operation(&self) -> Operation {
+        match self {
+            Self::Command(approval) => approval.command.operation(),
+            Self::Request(request) => request.summary.record.operation(),
+        }
+    }
+
+    /// What the operator API shows to those who may decide, without names.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> ApprovalDetail {
         match self {
@@ -69,18 +77,31 @@ impl App {
         Ok(Inboxed::Request(Box::new(self.with_state(tenant, summary).await?)))
     }
 
-    /// A page of a tenant's inbox, newest first, in one state or in any, of one command or of any. It reads ten months back at
-    /// most, so a page may be short, and still have a cursor.
+    /// A page of a tenant's inbox, newest first, in one state or in any, of one command or of any, for a member who may decide
+    /// or not. It reads ten months back at most, so a page may be short, and still have a cursor.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn approvals(
         &self,
-        tenant: &Tenant,
-        (state, command): (Option<ApprovalState>, Option<Operation>),
+        (tenant, decides): (&Tenant, bool),
+        of: (Option<ApprovalState>, Option<Operation>),
         listing: Listing,
     ) -> Result<Page<ApprovalDetail>, Problem> {
         let now = self.now();
+        let (found, next_cursor) = self.inbox((tenant, now), of, listing).await?;
+        let names = self.names(tenant, &found, decides).await?;
+        let items = found.iter().map(|found| names.shown(found, (decides, now))).collect();
+        Ok(Page { items, next_cursor })
+    }
+
+    /// The commands and requests of a page, and the cursor of the next one.
+    async fn inbox(
+        &self,
+        (tenant, now): (&Tenant, Timestamp),
+        (state, command): (Option<ApprovalState>, Option<Operation>),
+        listing: Listing,
+    ) -> Result<(Vec<Inboxed>, Option<String>), Problem> {
         let (page, mut after) = (listing.page, listing.after().map(ApprovalId::new));
         // Older ones have expired.
         let pending_from = (state == Some(ApprovalState::Pending)).then(|| now.minus(APPROVAL_LIFETIME));
@@ -98,25 +119,22 @@ impl App {
             let (found, is_last) = self.newest_inboxed((tenant, month), (from, after), page.limit).await?;
             for (id, found) in found {
                 if items.len() >= page.limit {
-                    return Ok(Page { items, next_cursor: cursor(after) });
+                    return Ok((items, cursor(after)));
                 }
                 after = Some(id);
-                if state.is_none_or(|state| found.state(now) == state) {
-                    let view = found.view(now);
-                    items.extend(
-                        Some(view).filter(|view| command.is_none_or(|wanted| view.approval.command == wanted.name())),
-                    );
-                }
+                let is_wanted = state.is_none_or(|state| found.state(now) == state)
+                    && command.is_none_or(|wanted| found.operation() == wanted);
+                items.extend(Some(found).filter(|_| is_wanted));
             }
             if is_last {
                 let Some(previous) = month.previous().filter(|_| month > first.utc_month()) else {
-                    return Ok(Page { items, next_cursor: None });
+                    return Ok((items, None));
                 };
                 // What follows has an earlier id than any of this month.
                 (after, month) = (Some(ApprovalId::new(least_born_at(month.begin()))), previous);
             }
         }
-        Ok(Page { items, next_cursor: cursor(after) })
+        Ok((items, cursor(after)))
     }
 
     /// The newest commands and requests of a month after `after`, at most one more than `limit`, and whether these are all of

@@ -2,11 +2,16 @@
 
 use super::words;
 use ledger_core::account::Posting;
-use ledger_core::approvals::{Approval, ApprovalState, Command, Effect, RecordedRequest, ValueChange};
+use ledger_core::approvals::{
+    Approval, ApprovalState, Command, DestinationChange, Effect, RecordedRequest, ValueChange,
+};
+use ledger_core::dynamo::Attributes;
 use ledger_core::money::Amount;
+use ledger_core::settlements::Destination;
 use ledger_core::time::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 use utoipa::ToSchema;
 
 /// A command that another person must approve, or that was decided on.
@@ -36,6 +41,9 @@ pub struct ApprovalView {
     pub postings: Vec<PostingView>,
     /// The values that the command would change beside postings, as at its request.
     pub changes: Vec<ValueChangeView>,
+    /// What is known beside these, as at the request: `total` of a grant to many; of a settlement `owed.<asset>`, what it would
+    /// take, and its `payout_destination`, masked.
+    pub known: BTreeMap<String, String>,
     /// What else the command says, by name. An e-mail address is for those who may decide.
     pub details: BTreeMap<String, String>,
     /// The staff member who requested it.
@@ -97,6 +105,56 @@ pub struct ApprovalDetail {
     /// The reason; absent if none was given, or if it was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Names by id: of `merchant:<id>`, and for those who may decide the e-mail address of `staff:<id>`. Of `customer:<id>` if the
+    /// caller may decide on this command, which is pending; in a list none.
+    pub names: BTreeMap<String, String>,
+    /// The payout destinations whole, if it is pending and changes one: for the person who may decide on it, and of the one that
+    /// was sent for the requester. Absent otherwise and in a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payout_destination: Option<DestinationChangeView>,
+}
+
+/// A change of a payout destination, whole.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct DestinationChangeView {
+    /// The destination at the request; absent if there was none, and for the requester.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<DestinationView>,
+    /// The destination that was sent.
+    pub to: DestinationView,
+}
+
+/// A payout destination, whole. `Debug` prints nothing of it.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct DestinationView {
+    /// `bank`, or `stripe`.
+    #[schema(value_type = words::DestinationKind)]
+    pub kind: String,
+    /// The bank code; absent unless it is a bank account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank_code: Option<String>,
+    /// The bank's name; absent if none was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank_name: Option<String>,
+    /// The branch code; absent unless it is a bank account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_code: Option<String>,
+    /// The branch's name; absent if none was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_name: Option<String>,
+    /// `ordinary`, `checking` or `savings`; absent unless it is a bank account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::BankAccountType>)]
+    pub account_type: Option<String>,
+    /// The account number; absent unless it is a bank account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account_number: Option<String>,
+    /// The account holder's name in half-width katakana; absent unless it is a bank account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account_holder: Option<String>,
+    /// Stripe's id of the external account; absent unless it is paid through Stripe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external_account: Option<String>,
 }
 
 /// A command that was stored in place of being executed: another staff member must approve it first.
@@ -140,6 +198,7 @@ impl ApprovalView {
             customers: count,
             postings: approval.projected.postings.iter().map(PostingView::from).collect(),
             changes: approval.projected.changes.iter().map(ValueChangeView::from).collect(),
+            known: approval.projected.known.clone(),
             details: approval.command.details().into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
             requested_by: approval.requested_by.to_string(),
             created_at: approval.created_at.to_string(),
@@ -168,6 +227,7 @@ impl ApprovalView {
             customers: None,
             postings: Vec::new(),
             changes: Vec::new(),
+            known: BTreeMap::new(),
             details: summary.details.clone(),
             requested_by: summary.requested_by.to_string(),
             created_at: summary.created_at.to_string(),
@@ -193,20 +253,51 @@ impl ApprovalDetail {
     #[must_use]
     pub fn at(approval: &Approval, now: Timestamp) -> Self {
         let reason = approval.reason.as_ref().map(|reason| reason.expose().to_owned());
-        Self { approval: ApprovalView::at(approval, now), reason }
+        Self { approval: ApprovalView::at(approval, now), reason, names: BTreeMap::new(), payout_destination: None }
     }
 
     /// A request that has a record of its own, as it is at `now`.
     #[must_use]
     pub fn of_request(request: &RecordedRequest, now: Timestamp) -> Self {
         let reason = request.summary.reason.as_ref().map(|reason| reason.expose().to_owned());
-        Self { approval: ApprovalView::of_request(request, now), reason }
+        let approval = ApprovalView::of_request(request, now);
+        Self { approval, reason, names: BTreeMap::new(), payout_destination: None }
     }
 
     /// The same without e-mail addresses.
     #[must_use]
     pub fn without_addresses(self) -> Self {
         Self { approval: self.approval.without_addresses(), ..self }
+    }
+}
+
+impl From<&DestinationChange> for DestinationChangeView {
+    fn from(change: &DestinationChange) -> Self {
+        Self { from: change.from.as_ref().map(DestinationView::from), to: DestinationView::from(&change.to) }
+    }
+}
+
+impl From<&Destination> for DestinationView {
+    fn from(destination: &Destination) -> Self {
+        let item = destination.item();
+        let part = |name: &str| item.opt_string(name).ok().flatten();
+        Self {
+            kind: part("kind").unwrap_or_default(),
+            bank_code: part("bank_code"),
+            bank_name: part("bank_name"),
+            branch_code: part("branch_code"),
+            branch_name: part("branch_name"),
+            account_type: part("account_type"),
+            account_number: part("account_number"),
+            account_holder: part("account_holder"),
+            external_account: part("external_account"),
+        }
+    }
+}
+
+impl fmt::Debug for DestinationView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DestinationView").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 

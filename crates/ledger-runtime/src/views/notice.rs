@@ -30,6 +30,13 @@ pub struct NoticeView {
     /// The merchant; absent unless it is about a payout destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     merchant_id: Option<String>,
+    /// The payout destination before the change, masked, with the account holder's name; absent if there was none, or unless it
+    /// is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_destination: Option<String>,
+    /// The payout destination after the change, masked, with the account holder's name; absent unless it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destination: Option<String>,
     /// The time before which no settlement pays to the destination; absent unless it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     paid_from: Option<String>,
@@ -48,6 +55,8 @@ impl From<&Notice> for NoticeView {
             previous_email: None,
             previous_phone: None,
             merchant_id: None,
+            previous_destination: None,
+            destination: None,
             paid_from: None,
             changed_at: notice.at.to_string(),
         };
@@ -67,10 +76,12 @@ impl From<&Notice> for NoticeView {
                 previous_phone: exposed(&contact.phone),
                 ..view
             },
-            NoticeSubject::Destination { merchant, paid_from } => Self {
+            NoticeSubject::Destination { merchant, change } => Self {
                 kind: "payout_destination",
                 merchant_id: Some(merchant.to_string()),
-                paid_from: Some(paid_from.to_string()),
+                previous_destination: exposed(&change.from),
+                destination: Some(change.to.expose().clone()),
+                paid_from: Some(change.paid_from.to_string()),
                 ..view
             },
         }

@@ -90,6 +90,8 @@ words! {
     NoticeKind: "contact" | "sign_in" | "payout_destination";
     /// The kind of a bank account.
     BankAccountType: "ordinary" | "checking" | "savings";
+    /// The kind of a payout destination.
+    DestinationKind: "bank" | "stripe";
     /// A bank account.
     BankKind: "bank";
     /// An account at Stripe.

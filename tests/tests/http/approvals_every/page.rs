@@ -28,7 +28,8 @@ impl Followed {
             effect.count.map(|_| "customers".to_owned()),
         ];
         let details = command.details().into_iter().map(|(name, _)| name.to_owned());
-        let said: Vec<String> = figures.into_iter().flatten().chain(details).collect();
+        let known = projected.known.keys().cloned();
+        let said: Vec<String> = figures.into_iter().flatten().chain(details).chain(known).collect();
         let posting = |of: &Posting| {
             let (sign, account) = (if of.delta.is_debit() { "-" } else { "+" }, of.account.to_string());
             format!("`{sign}{}`", account.split(':').next().unwrap_or_default())

@@ -1,0 +1,185 @@
+//! A command as a person sees it who may decide on it: names beside ids, and a payout destination whole while it is pending.
+//! What is personal is shown once the reading is on the trail.
+
+use super::Inboxed;
+use crate::app::App;
+use crate::identity::Member;
+use crate::permission;
+use crate::problem::Problem;
+use crate::views::{ApprovalDetail, CustomerView, DestinationChangeView};
+use ledger_core::account::Account;
+use ledger_core::approvals::{Approval, Command, may_approve, plan_read};
+use ledger_core::customers;
+use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::ids::{CustomerId, Employer, MerchantId, StaffId, Tenant};
+use ledger_core::keys::{self, Key, Partition};
+use ledger_core::operation::Operation;
+use ledger_core::permission::Permission;
+use ledger_core::staff::StaffMember;
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{BuildError, Transaction};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most customers that are named: a command about more names its rule.
+const CUSTOMERS_MAX: usize = 20;
+
+impl Inboxed {
+    /// The accounts that it is about or posts to.
+    fn accounts(&self) -> BTreeSet<Account> {
+        match self {
+            Self::Command(approval) => {
+                let posted = approval.projected.postings.iter().map(|posting| posting.account);
+                let of = approval.command.effect().account.into_iter().chain(posted);
+                of.chain(approval.command.beneficiaries()).collect()
+            }
+            Self::Request(request) => BTreeSet::from([request.summary.account]),
+        }
+    }
+
+    fn merchants(&self) -> impl Iterator<Item = MerchantId> {
+        self.accounts().into_iter().filter_map(|account| match account {
+            Account::Merchant(id) => Some(id),
+            Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => None,
+        })
+    }
+
+    /// The members of the operator's staff that it names.
+    fn staff(&self) -> impl Iterator<Item = StaffId> {
+        let (by, decided) = match self {
+            Self::Command(approval) => (approval.requested_by, approval.decided_by),
+            Self::Request(request) => (request.summary.requested_by, request.decided_by),
+        };
+        let changed = if let Self::Command(approval) = self
+            && let Command::StaffChange { id, .. } = &approval.command
+        {
+            Some(*id)
+        } else {
+            None
+        };
+        [Some(by), decided, changed].into_iter().flatten()
+    }
+}
+
+/// The customers that a command is about; none if they are many.
+fn customers_of(found: &Inboxed) -> Vec<CustomerId> {
+    let customers = found.accounts().into_iter().filter_map(|account| match account {
+        Account::Customer(id) => Some(id),
+        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+    });
+    let customers: Vec<CustomerId> = customers.collect();
+    if customers.len() > CUSTOMERS_MAX { Vec::new() } else { customers }
+}
+
+/// The names beside ids, by id.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    merchants: BTreeMap<MerchantId, String>,
+    staff: BTreeMap<StaffId, String>,
+}
+
+impl Names {
+    /// Those that a command or request names.
+    fn of(&self, found: &Inboxed) -> BTreeMap<String, String> {
+        let merchants = found
+            .merchants()
+            .filter_map(|id| Some((Account::Merchant(id).to_string(), self.merchants.get(&id)?.clone())));
+        let staff = found.staff().filter_map(|id| Some((format!("staff:{id}"), self.staff.get(&id)?.clone())));
+        merchants.chain(staff).collect()
+    }
+
+    /// What the operator API shows of a command or request at an instant.
+    pub(super) fn shown(&self, found: &Inboxed, (decides, now): (bool, Timestamp)) -> ApprovalDetail {
+        let view = found.view(now);
+        let view = if decides { view } else { view.without_addresses() };
+        ApprovalDetail { names: self.of(found), ..view }
+    }
+}
+
+impl App {
+    /// The names of what commands and requests name: merchants, and for those who may decide the addresses of staff.
+    pub(super) async fn names(&self, tenant: &Tenant, found: &[Inboxed], decides: bool) -> Result<Names, Problem> {
+        let merchants: BTreeSet<MerchantId> = found.iter().flat_map(Inboxed::merchants).collect();
+        let staff: BTreeSet<StaffId> = found.iter().filter(|_| decides).flat_map(Inboxed::staff).collect();
+        let profiles = merchants.iter().map(|id| Partition::merchant(tenant, *id).profile());
+        let members = staff.iter().map(|id| keys::staff_member(tenant, Employer::Operator, *id));
+        let wanted: Vec<Key> = profiles.chain(members).collect();
+        if wanted.is_empty() {
+            return Ok(Names::default());
+        }
+        let mut items = self.dynamo().get_many(&wanted).await?.into_iter();
+        let name = |item: Option<Option<Item>>, name| item.flatten().map(|item| item.string(name)).transpose();
+        let mut names = Names::default();
+        for id in merchants {
+            names.merchants.extend(name(items.next(), "name")?.map(|name| (id, name)));
+        }
+        for id in staff {
+            names.staff.extend(name(items.next(), "email")?.map(|name| (id, name)));
+        }
+        Ok(names)
+    }
+
+    /// What a member sees of a command or request.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read, or the record of a reading cannot be written: then nothing personal is shown.
+    pub async fn approval_detail(&self, who: &Member, found: &Inboxed) -> Result<ApprovalDetail, Problem> {
+        let (tenant, now) = (who.tenant(), self.now());
+        let decides = permission::permits(self, who, Permission::ApprovalsDecide).await?;
+        let names = self.names(tenant, std::slice::from_ref(found), decides).await?;
+        let mut view = names.shown(found, (decides, now));
+        let Inboxed::Command(approval) = found else { return Ok(view) };
+        let by = self.staff_member(who, who.id()).await?;
+        view.payout_destination = self.whole_destination(tenant, approval, &by).await?;
+        if may_approve(approval, &by, now).is_ok() {
+            for customer in customers_of(found) {
+                let name = self.recorded_name(tenant, &by, customer).await?;
+                view.names.extend(name.map(|name| (Account::Customer(customer).to_string(), name)));
+            }
+        }
+        Ok(view)
+    }
+
+    /// A payout destination that is to be changed, whole, if the member may see it.
+    async fn whole_destination(
+        &self,
+        tenant: &Tenant,
+        approval: &Approval,
+        by: &StaffMember,
+    ) -> Result<Option<DestinationChangeView>, Problem> {
+        let Command::Destination { .. } = approval.command else { return Ok(None) };
+        let (keys, cx) = (self.ledger().marker_keys().await?, self.ledger().context(self.now())?);
+        let read = plan_read(tenant, approval, by, &keys, &cx).map_err(|error| {
+            tracing::error!(%error, "a destination that an approval keeps cannot be shown");
+            Problem::internal()
+        })?;
+        let Some((change, record)) = read else { return Ok(None) };
+        if let Some(record) = record {
+            self.ledger().apply(tenant, Operation::ApprovalRead, &record).await?;
+        }
+        Ok(Some(DestinationChangeView::from(&change)))
+    }
+
+    /// A customer's name, once the reading is on the trail; `None` if the customer has none.
+    async fn recorded_name(
+        &self,
+        tenant: &Tenant,
+        by: &StaffMember,
+        customer: CustomerId,
+    ) -> Result<Option<String>, Problem> {
+        let Some(profile) = self.dynamo().get(&Partition::customer(tenant, customer).profile()).await? else {
+            return Ok(None);
+        };
+        let Some(name) = CustomerView::read(&profile)?.name else { return Ok(None) };
+        let cx = self.ledger().context(self.now())?;
+        let record = customers::read::record(tenant, by.actor(), customer, &cx);
+        self.ledger().apply(tenant, Operation::CustomerRead, &built(record)?).await?;
+        Ok(Some(name))
+    }
+}
+
+fn built(record: Result<Transaction, BuildError>) -> Result<Transaction, Problem> {
+    record.map_err(|error| {
+        tracing::error!(%error, "a reading cannot be put on record");
+        Problem::internal()
+    })
+}
