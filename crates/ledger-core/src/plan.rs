@@ -2,6 +2,7 @@
 //! command, the terms that apply and a context, and returns a plan: the writes, and a receipt from which the response is
 //! made.
 
+use crate::calendar::PaymentDayError;
 use crate::dynamo::{Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::{AuditId, TransactionId};
@@ -67,6 +68,14 @@ pub enum PlanRefusal {
         field: &'static str,
         /// The rule that it breaks.
         why: &'static str,
+    },
+    /// A payment day, or a schedule of payment days, is not possible.
+    #[error("{field}: {why}")]
+    PaymentDay {
+        /// The field of the request.
+        field: &'static str,
+        /// Which days or rules are possible.
+        why: PaymentDayError,
     },
     /// The acting staff member lacks a permission.
     #[error("refused: the permission {} is missing", .0.name())]

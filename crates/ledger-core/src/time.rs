@@ -7,8 +7,10 @@ use std::fmt;
 use std::time::Duration;
 
 mod month;
+mod of_day;
 
 pub use month::UtcMonth;
+pub use of_day::TimeOfDay;
 
 /// The most by which the clocks of two of our machines, or ours and DynamoDB's, may differ.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);

@@ -149,7 +149,12 @@ fn settlement_terms() -> Result<SettlementTerms, SeedError> {
     };
     let sender = Sender::new(&SenderParts { code: "1234567890", account }).map_err(failed)?;
     let rate = |text| Rate::parse(text).map_err(failed);
-    Ok(SettlementTerms { fee_rate: rate("0.015")?, tax_rate: rate("0.1")?, sender: Some(sender), registration: None })
+    Ok(SettlementTerms {
+        fee_rate: rate("0.015")?,
+        tax_rate: rate("0.1")?,
+        sender: Some(sender),
+        ..SettlementTerms::free()
+    })
 }
 
 struct Seeder<'a> {

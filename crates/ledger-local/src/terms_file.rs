@@ -1,7 +1,7 @@
 //! A tenant's terms as a JSON file that an operator writes. Amounts and rates are strings; errors name the field.
 
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
-use ledger_core::calendar::ScheduleError;
+use ledger_core::calendar::{BankDeadline, ScheduleError};
 use ledger_core::dynamo::Attributes;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
@@ -11,9 +11,11 @@ use ledger_core::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, HoldHours, KeyPhase,
     RegistrationNumber, SettlementTerms, SignInTerms, SpentPoints, TenantTerms, TermsChanges, TermsVersion, TopupTerms,
 };
+use ledger_core::time::TimeOfDay;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// What the names of limits begin with in a change of terms.
@@ -100,6 +102,15 @@ struct TopupFile {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SettlementFile {
+    /// How far ahead a payment day may be that a person states, in calendar days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bank_ahead_days: Option<u8>,
+    /// The time of day before which the bank takes a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bank_cut_off: Option<String>,
+    /// How long before the payment day the bank must have a file, in banking days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bank_lead_days: Option<u8>,
     fee_rate: String,
     /// The number under which the operator issues qualified invoices.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,6 +202,7 @@ pub fn parse(text: &str, tenant: &Tenant) -> Result<TenantTerms, TermsError> {
         grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
     };
+    terms.check_schedule().map_err(|never| wrong("settlement.schedule", never))?;
     with_limits(terms, &file.limits)
 }
 
@@ -237,6 +249,27 @@ fn settlement_terms(file: &SettlementFile) -> Result<SettlementTerms, TermsError
         tax_rate: rate("settlement.tax_rate", &file.tax_rate)?,
         sender: file.sender.as_ref().map(sender).transpose()?,
         registration: file.registration_number.as_deref().map(registration).transpose()?,
+        deadline: bank_deadline(file)?,
+    })
+}
+
+/// When the bank takes a file; the default for what the file leaves out.
+fn bank_deadline(file: &SettlementFile) -> Result<BankDeadline, TermsError> {
+    let default = BankDeadline::DEFAULT;
+    let days = |name: &str, days: Option<u8>, default: u8, among: RangeInclusive<u8>| {
+        let why = || wrong(name, format!("is {} to {}; leave it out for {default}", among.start(), among.end()));
+        Some(days.unwrap_or(default)).filter(|days| among.contains(days)).ok_or_else(why)
+    };
+    let cut_off = file.bank_cut_off.as_deref().map_or(Some(default.cut_off), TimeOfDay::parse);
+    Ok(BankDeadline {
+        lead_days: days("settlement.bank_lead_days", file.bank_lead_days, default.lead_days, BankDeadline::LEAD_DAYS)?,
+        cut_off: cut_off.ok_or_else(|| wrong("settlement.bank_cut_off", "is a time of day from 00:00 to 23:59"))?,
+        ahead_days: days(
+            "settlement.bank_ahead_days",
+            file.bank_ahead_days,
+            default.ahead_days,
+            BankDeadline::AHEAD_DAYS,
+        )?,
     })
 }
 
@@ -331,6 +364,9 @@ pub fn text(terms: &TenantTerms) -> String {
         refund_ceiling: terms.ceilings.refund.text(),
         requests_per_second: terms.requests_per_second.map(RequestRate::per_second),
         settlement: terms.settlement.as_ref().map(|settlement| SettlementFile {
+            bank_ahead_days: Some(settlement.deadline.ahead_days),
+            bank_cut_off: Some(settlement.deadline.cut_off.to_string()),
+            bank_lead_days: Some(settlement.deadline.lead_days),
             fee_rate: settlement.fee_rate.text(),
             registration_number: settlement.registration.as_ref().map(ToString::to_string),
             schedule: terms.settlement_schedule.map(|schedule| schedule.to_string()),

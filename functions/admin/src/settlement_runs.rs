@@ -106,7 +106,8 @@ pub(crate) struct SettlementRunMerchantView {
     /// `done`: its period was closed. `skipped`: nothing was to be done. `failed`: it could not be closed.
     #[schema(value_type = words::JobLineStatus)]
     status: &'static str,
-    /// Why it was not closed. Skipped: `nothing_to_settle`, nothing was credited since the last settlement, or `closed_before`,
+    /// Done: `paid_later`, its scheduled day was too early, and it is paid on the first possible day. Otherwise why it was not
+    /// closed. Skipped: `nothing_to_settle`, nothing was credited since the last settlement, or `closed_before`,
     /// another run closed it for this day or a later one. Failed: `settlement_open`, `suspended`, `merchant_closed`,
     /// `no_destination`, `destination_changed`, `no_payout_account`, `holidays_unknown`, `unreadable`, or the code of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,7 +212,8 @@ pub(crate) const SCHEDULE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant
     .about(
         "Closing days are `monthly:<day>`, `twice_a_month:<day>,<day>` or `weekly:<weekday>`, where a day is 1 to 28 or \
          `month_end`. The payment rule follows after a space: `bank_days:<n>` after the closing day, or \
-         `next_month:<day>:next` or `:previous`, moved to the next or previous day on which banks are open.",
+         `next_month:<day>:next` or `:previous`, moved to the next or previous day on which banks are open. Rules that the \
+         bank can never follow are refused, because the payment day always comes before it can pay.",
     )
     .permission(Permission::DestinationsChange)
     .id("merchant_id", "The merchant's id.")

@@ -34,8 +34,10 @@ const STATUSES: &[&str] =
 pub(crate) struct SettlementBody {
     /// The merchant whose period is closed.
     merchant_id: String,
-    /// The date on which the merchant is paid, for example `2026-11-30`; today in Japan if absent. A payout through Stripe is
-    /// made when the date begins.
+    /// The date on which the merchant is paid, for example `2026-11-30`; if absent, the first possible one when the settlement
+    /// is approved. By bank file: a date on which banks are open, as soon as the bank takes the file, and at most the term
+    /// `settlement.bank_ahead_days` ahead. Through Stripe: any date from today in Japan on, up to the same; the payout is made
+    /// when it begins.
     pay_on: Option<String>,
 }
 
@@ -50,11 +52,14 @@ pub(crate) struct ResumeBody {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/settlements")
     .summary("Closes a merchant's period: settles the credited records that are in no settlement yet.")
-    .about("The settlement runs in the background once it is approved.")
+    .about(
+        "The settlement runs in the background once it is approved. The payment day is checked at the request and again at the \
+         approval: once a stated day is too early, the command is stale.",
+    )
     .permission(Permission::SettlementsOpen)
     .body::<SettlementBody>()
     .approvable()
-    .when(Code::InvalidRequest, "the request is not valid, or there is no payout destination or no account to pay from")
+    .when(Code::InvalidRequest, "the request is not valid, or there is no payout destination or no account to pay from, or none is paid on the day")
     .when(Code::NotFound, "no such merchant")
     .when(Code::AlreadyExists, "the merchant has an open settlement")
     .keyed(Operation::SettlementOpen);

@@ -169,8 +169,8 @@ async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: Merch
     for _ in 0..ROUNDS_MAX {
         let items = app.dynamo().get_many(&SeenMerchant::keys(tenant, merchant)).await?;
         let seen = SeenMerchant::new(items);
-        let pay_on = match verdict(run, &seen, app.now()) {
-            Verdict::Close(pay_on) => pay_on,
+        let scheduled = match verdict(run, &seen) {
+            Verdict::Close(scheduled) => scheduled,
             Verdict::HasOpen(open) => return has_open(app, tenant, run, (&seen, merchant, open)).await,
             Verdict::Unlisted => return Ok(Closing::Unlisted),
             Verdict::Not(why) => return Ok(Closing::Not(why)),
@@ -182,7 +182,7 @@ async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: Merch
         let terms = app.terms_at(tenant, cx.now).await?;
         let provider = if seen.is_paid_by_provider() { app.provider_if_any().await? } else { None };
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
-        let opening = match plan_opening(tenant, run, (&seen, pay_on), (&terms, psp), &cx) {
+        let opening = match plan_opening(tenant, run, (&seen, scheduled), (&terms, psp), &cx) {
             Ok(opening) => opening,
             Err(why) => return Ok(Closing::Not(why)),
         };

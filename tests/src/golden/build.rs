@@ -72,6 +72,7 @@ impl From<PlanRefusal> for NoPlan {
             PlanRefusal::Limit(_) => "refused limit_exceeded".to_owned(),
             PlanRefusal::OfPayment { refusal, .. } => return Self::from(*refusal),
             PlanRefusal::Invalid { field, why } => format!("invalid {field}: {why}"),
+            PlanRefusal::PaymentDay { field, why } => format!("invalid {field}: {why}"),
             PlanRefusal::Denied(permission) => format!("denied {}", permission.name()),
             PlanRefusal::Stored(error) => format!("unreadable {}", error.attribute),
             PlanRefusal::Money(error) => format!("money: {error}"),

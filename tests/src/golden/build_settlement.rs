@@ -16,7 +16,7 @@ use ledger_core::psp::{EventId, Payout, PayoutStatus, PayoutTags, PspId, PspMone
 use ledger_core::settlements::requests::PayoutRequest;
 use ledger_core::settlements::returned::{self, PayoutMeaning};
 use ledger_core::settlements::{
-    self, Move, Open, Settleable, Settlement, Settling, Task, UndoReason, given_back_period, next_move, sending,
+    self, Move, Open, PayOn, Settleable, Settlement, Settling, Task, UndoReason, given_back_period, next_move, sending,
 };
 use ledger_core::terms::MerchantTerms;
 use ledger_core::time::BusinessDate;
@@ -199,7 +199,7 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
                 settling: &settling,
                 staff: Some(staff),
                 run: None,
-                pay_on: pay_on.as_deref().map(|day| BusinessDate::parse(day).unwrap()),
+                pay_on: pay_on.as_deref().map_or(PayOn::First, |day| PayOn::Stated(BusinessDate::parse(day).unwrap())),
             };
             rules::plan_open(&command, &world.terms(), cx)?.draft
         }

@@ -51,7 +51,7 @@ pub(super) fn make(world: &World, staff: StaffId, does: &RunDoes) -> Result<Made
             let to = schedule.as_ref().map(|text| text.parse().unwrap());
             let change = MerchantSchedule { tenant, merchant, to, actor: Actor::Staff(staff), reason: &reason };
             let profile = world.must(&Partition::merchant(tenant, merchant).profile());
-            settlement_runs::plan_schedule(&change, profile, cx)?
+            settlement_runs::plan_schedule(&change, profile, &terms, cx)?
         }
         RunDoes::Open { run, merchant, pay_on } => {
             let run = read(run);

@@ -2,7 +2,7 @@
 
 use super::migrating::last;
 use super::prepared::{Prepared, change, frozen, grant, make, prepared};
-use super::settling::{payable, settled};
+use super::settling::{payable, payment_day, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
 use super::{
@@ -378,7 +378,7 @@ impl Endpoint {
             }
             Self::SettlementOpen => {
                 let body = json!({"merchant_id": payable(world).await.id});
-                make(world, "/v1/admin/settlements", &body).with_other("pay_on", "2026-12-01")
+                make(world, "/v1/admin/settlements", &body).with_other("pay_on", payment_day(world).to_string())
             }
             Self::SettlementResume => {
                 let path = settled(world, &[Task::Stop]).await + "/resume";

@@ -11,11 +11,12 @@ use crate::audit::opt_number;
 use crate::cloud::gate;
 use futures::future::BoxFuture;
 use jobs::Progress;
+use ledger_core::calendar::{BankDeadline, PaymentWindow};
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::money::Rate;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_core::terms::{CashBonusTerms, CeilingTerms, RegistrationNumber, SettlementTerms, TenantTerms};
-use ledger_core::time::Timestamp;
+use ledger_core::time::{BusinessDate, Timestamp};
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
@@ -25,12 +26,11 @@ use ledger_runtime::settlement::{Ended, Sagas, SettlementRef, Settler};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use stripe_simulator::Simulator;
 
 /// The most walks that a saga may take when every task can crash.
 const WALKS_MAX: usize = 200;
-/// The payment day of settlements that are paid by bank file.
-const PAY_ON: &str = "2026-11-30";
 /// The time at which tenants with a schedule begin.
 const SCHEDULED_FROM: &str = "2026-11-28T03:00:00Z";
 
@@ -202,17 +202,17 @@ impl Settling {
     /// The request that closes the merchant's period.
     #[must_use]
     pub fn closing(&self) -> Call {
-        closing(&self.world, &self.merchant, self.pay_on())
+        closing(&self.world, &self.merchant, None)
     }
 
-    /// Closes the merchant's period.
+    /// Closes the merchant's period. It is paid on the first possible day.
     pub async fn close(&self) -> SettlementRef {
-        opened_on(&self.world, &self.merchant, self.pay_on()).await
+        opened(&self.world, &self.merchant).await
     }
 
-    /// The payment day of the merchant's settlements. Through Stripe it is the day of closing: a payout waits for its day.
-    fn pay_on(&self) -> Option<&'static str> {
-        (self.destination != registered()).then_some(PAY_ON)
+    /// Closes the merchant's period, which is paid on a stated day.
+    pub async fn close_on(&self, pay_on: &str) -> SettlementRef {
+        opened_by(&self.world, &self.merchant, &closing(&self.world, &self.merchant, Some(pay_on))).await
     }
 
     /// The settlement that a response says was opened.
@@ -345,6 +345,16 @@ pub fn registered() -> Value {
     json!({"payout_destination": {"kind": "stripe", "external_account": "ba_1Midori"}})
 }
 
+/// A day on which a merchant that is paid by bank file can be paid, also if another person decides a day later.
+///
+/// # Panics
+/// When the bank holidays of the day are not known.
+#[must_use]
+pub fn payment_day(world: &World) -> BusinessDate {
+    let a_day_later = world.app.now().plus(Duration::from_secs(24 * 60 * 60));
+    PaymentWindow::of_bank(a_day_later, &BankDeadline::DEFAULT).expect("known bank holidays").first
+}
+
 /// A merchant that is paid by bank file. Where its destination was approved, the day after that has passed.
 pub async fn payable(world: &World) -> Merchant {
     let merchant = world.merchant().await;
@@ -393,15 +403,13 @@ pub async fn run_task(settler: &Settler, at: &SettlementRef, task: Task) -> Resu
     gate::as_function("settlement", settlement::run(settler, at, task)).await
 }
 
-/// Closes the period of a merchant that is paid by bank file; returns the settlement.
+/// Closes the period of a merchant, which is paid on the first possible day; returns the settlement.
 pub async fn opened(world: &World, merchant: &Merchant) -> SettlementRef {
-    opened_on(world, merchant, Some(PAY_ON)).await
+    opened_by(world, merchant, &closing(world, merchant, None)).await
 }
 
-/// The same, of any merchant and with another payment day; `None`: the day of closing.
-pub async fn opened_on(world: &World, merchant: &Merchant, pay_on: Option<&str>) -> SettlementRef {
-    let call = closing(world, merchant, pay_on);
-    let answer = approvals::approve(world, world.api.settle(&call).await.good()).await;
+async fn opened_by(world: &World, merchant: &Merchant, call: &Call) -> SettlementRef {
+    let answer = approvals::approve(world, world.api.settle(call).await.good()).await;
     // A settlement that another person approves has the approval's id.
     let id = answer.text(if answer.status == 202 { "/approval_id" } else { "/settlement_id" });
     named(world, merchant, &id)
@@ -415,7 +423,9 @@ fn named(world: &World, merchant: &Merchant, id: &str) -> SettlementRef {
     }
 }
 
-fn closing(world: &World, merchant: &Merchant, pay_on: Option<&str>) -> Call {
+/// The request that closes the period of a merchant, which is paid on a stated day or on the first possible one.
+#[must_use]
+pub fn closing(world: &World, merchant: &Merchant, pay_on: Option<&str>) -> Call {
     let body = json!({"merchant_id": merchant.id, "pay_on": pay_on});
     Call::post("/v1/admin/settlements", &world.operator.who, &body).key(new_key())
 }

@@ -7,7 +7,7 @@ use ledger_core::settlements::Task;
 use ledger_core::time::Timestamp;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::settlement::{Ended, SettlementRef};
-use ledger_tests::http::settling::{Settling, payable};
+use ledger_tests::http::settling::{Settling, payable, pays_to, registered};
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::{Call, Merchant, World};
 use ledger_tests::share;
@@ -151,7 +151,7 @@ async fn one_run_closes_all_merchants_and_names_those_that_it_cannot() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_merchant_is_closed_once_with_a_fault_at_every_write() {
-    let mut shop = Settling::scheduled("runs-faults", "weekly:monday bank_days:1").await;
+    let mut shop = Settling::scheduled("runs-faults", "weekly:monday bank_days:2").await;
     at(&shop, "2026-11-30T14:00:00Z");
     let _ = shop.run_jobs().await.expect("the run succeeds");
     at(&shop, "2026-11-30T15:15:00Z");
@@ -210,7 +210,7 @@ async fn workers_at_once_start_one_run_and_close_each_merchant_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn days_without_a_worker_have_their_runs_and_late_payments_are_made_on_bank_days() {
-    let shop = Settling::scheduled("runs-late", "weekly:friday bank_days:1").await;
+    let shop = Settling::scheduled("runs-late", "weekly:friday bank_days:2").await;
     shop.take("1000").await;
     shop.credit().await;
     at(&shop, "2026-12-10T15:15:00Z");
@@ -221,13 +221,47 @@ async fn days_without_a_worker_have_their_runs_and_late_payments_are_made_on_ban
     let runs = shop.world.jobs("settlement_run").await;
     let days: Vec<&str> = runs.iter().map(|run| text(&run["details"], "closing_on")).collect();
     assert_eq!(days, ["2026-12-25", "2026-12-18", "2026-12-11"]);
-    for (run, code) in runs.iter().zip([json!("nothing_to_settle"), json!("nothing_to_settle"), Value::Null]) {
+    for (run, code) in runs.iter().zip([json!("nothing_to_settle"), json!("nothing_to_settle"), json!("paid_later")]) {
         assert_eq!(text(run, "status"), "done", "{run}");
         let lines = shop.world.settlement_run_merchants(text(run, "job_id"), None, 100).await;
         assert_eq!((lines.len(), &lines[0]["code"]), (1, &code), "{run}");
     }
+    // The bank takes the file on 4 January.
     let own = settlements_of(&shop.world, &shop.merchant.id).await;
-    assert_eq!((own.len(), text(&own[0], "pay_on")), (1, "2027-01-04"), "{own:?}");
+    assert_eq!((own.len(), text(&own[0], "pay_on")), (1, "2027-01-05"), "{own:?}");
+}
+
+/// The bank needs the file a day before: terms that were set under an earlier release, or a destination that was set later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scheduled_day_that_is_too_early_becomes_the_first_possible_one_and_its_line_names_it() {
+    let shop = Settling::scheduled("runs-early", "monthly:month_end bank_days:1").await;
+    let world = &shop.world;
+    shop.take("1000").await;
+    let far = paid(world, payable(world).await, "1000").await;
+    let stripe = paid(world, world.merchant().await, "1000").await;
+    pays_to(world, &stripe, &registered()).await;
+    // Later than a person may state.
+    let next_end = Some("monthly:month_end next_month:month_end:next");
+    let _ = world.executes(&world.schedules(&far.id, next_end)).await.good();
+    shop.credit().await;
+    at(&shop, "2026-11-29T15:20:00Z");
+    let _ = shop.run_jobs().await.expect("the run succeeds");
+    at(&shop, "2026-11-30T15:10:30Z");
+    let run = run_to_the_end(&shop).await;
+    assert_eq!((text(&run, "status"), &run["done"], &run["failed"]), ("done", &json!(3), &json!(0)), "{run}");
+    let id = text(&run, "job_id");
+    let lines = world.settlement_run_merchants(id, Some("done"), 100).await;
+    let line = |merchant: &Merchant| {
+        let line = lines.iter().find(|line| line["merchant_id"] == merchant.id).expect("a line");
+        (text(line, "pay_on"), line["code"].as_str())
+    };
+    assert_eq!(line(&shop.merchant), ("2026-12-02", Some("paid_later")));
+    assert_eq!(line(&far), ("2027-01-04", None));
+    assert_eq!(line(&stripe), ("2026-12-01", None));
+    let own = settlements_of(world, &shop.merchant.id).await;
+    assert_eq!((own.len(), text(&own[0], "pay_on")), (1, "2026-12-02"), "{own:?}");
+    let view = world.settlement_run(id).await;
+    assert_eq!(view["settlements"]["to_review"], json!([]), "no person must see to it: {view}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -124,7 +124,7 @@ pub enum Command {
     SettlementOpen {
         /// The merchant.
         merchant: MerchantId,
-        /// The day of the payout; `None`: the day of the approval.
+        /// The day of the payout; `None`: the first possible day at the approval.
         pay_on: Option<BusinessDate>,
         /// The digest of the destination that was seen.
         seen: Option<String>,

@@ -69,6 +69,8 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
     let drafted = match approval.command.draft((tenant, requester), approval.reason.as_ref(), seen, &of_command) {
         // The reason was erased with the customer that it names.
         Err(PlanRefusal::Invalid { field: "reason", .. }) if approval.reason.is_none() => Drafted::Stale,
+        // The day that was stated has come too near.
+        Err(PlanRefusal::PaymentDay { why, .. }) if why.is_final() => Drafted::Stale,
         drafted => drafted?,
     };
     let Drafted::Ready(draft) = drafted else {

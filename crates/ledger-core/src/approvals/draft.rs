@@ -28,7 +28,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
 use crate::refund_rooms::{self, RefundRoom};
 use crate::settlement_runs::{self, MerchantSchedule, RunStart};
-use crate::settlements::{self, Open, Settlement, Settling};
+use crate::settlements::{self, Open, PayOn, Settlement, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
 use crate::tenants::{self, AccountLimitsChange, TermsBy, TermsChange};
 use crate::terminals;
@@ -262,7 +262,7 @@ impl Command {
                 }
                 let (merchant, to, reason) = (*merchant, *schedule, &reason);
                 let change = MerchantSchedule { tenant, merchant, to, actor, reason };
-                ready(settlement_runs::plan_schedule(&change, profile, cx)?)
+                ready(settlement_runs::plan_schedule(&change, profile, seen.terms, cx)?)
             }
             Self::EnrolmentCode { terminal, owner } => {
                 ready(terminals::permit_code(tenant, (*terminal, *owner), (by.id, actor), reason, cx))
@@ -391,7 +391,7 @@ fn settlement(
         settling: &settling,
         staff: Some(by.id),
         run: None,
-        pay_on,
+        pay_on: pay_on.map_or(PayOn::First, PayOn::Stated),
     };
     let mut draft = settlements::plan_open(&open, seen.terms, cx)?.draft;
     let key = Partition::merchant(tenant, merchant).profile();

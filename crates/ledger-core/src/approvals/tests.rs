@@ -1,6 +1,7 @@
 //! Every state under every action, who may act, and the stored form of every command.
 
 mod commands;
+mod settlement_open;
 mod settlement_run;
 
 use super::*;

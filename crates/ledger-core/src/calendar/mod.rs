@@ -4,10 +4,15 @@
 //! National holidays are fixed for each year by the Cabinet Office, which publishes them until the end of the next year. The
 //! file `holidays.csv` has them in the Cabinet Office's form, for whole years. Nothing is derived for other years.
 
+mod on_time;
+mod payment_window;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use on_time::CLOSING_MARGIN;
+pub use on_time::NeverOnTime;
+pub use payment_window::{BankDeadline, PaymentDayError, PaymentWindow};
 pub use schedule::{Closing, ClosingDay, DayRule, OwnSchedule, PaymentRule, ScheduleError, SettlementSchedule};
 
 use crate::canonical::parse_canonical;

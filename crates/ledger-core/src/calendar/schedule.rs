@@ -8,15 +8,15 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The last day that each month has.
-const DAY_MAX: u8 = 28;
+pub(super) const DAY_MAX: u8 = 28;
 /// The most days on which banks are open between a closing day and its payment.
-const BANK_DAYS_MAX: u8 = 60;
+pub(super) const BANK_DAYS_MAX: u8 = 60;
 
 /// When periods are closed and paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettlementSchedule {
-    closing: Closing,
-    payment: PaymentRule,
+    pub(super) closing: Closing,
+    pub(super) payment: PaymentRule,
 }
 
 /// The days at whose end periods are closed.

@@ -1,5 +1,7 @@
 //! Bank days against the published holidays, and schedules against dates counted by hand.
 
+mod payment_window;
+
 use super::*;
 
 fn day(text: &str) -> BusinessDate {

@@ -311,7 +311,7 @@ fn code(refusal: PlanRefusal) -> Result<String, PreviewError> {
         PlanRefusal::InState { .. } | PlanRefusal::StillOpen(_) => Failure::WrongState.code().to_owned(),
         PlanRefusal::Limit(_) => Failure::LimitExceeded.code().to_owned(),
         PlanRefusal::OfPayment { refusal, .. } => return code(*refusal),
-        PlanRefusal::Invalid { .. } => "invalid_request".to_owned(),
+        PlanRefusal::Invalid { .. } | PlanRefusal::PaymentDay { .. } => "invalid_request".to_owned(),
         PlanRefusal::Denied(_) => "permission_missing".to_owned(),
         PlanRefusal::Stored(error) => return Err(error.into()),
         PlanRefusal::Money(error) => return Err(error.into()),

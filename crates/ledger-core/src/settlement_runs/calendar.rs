@@ -2,7 +2,7 @@
 //! run, however many workers see that it is over.
 
 use super::record::{self, RunStart};
-use crate::calendar::SettlementSchedule;
+use crate::calendar::{CLOSING_MARGIN, SettlementSchedule};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
@@ -10,13 +10,10 @@ use crate::keys::{self, attr};
 use crate::plan::Context;
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
-use std::time::Duration;
 
 const UNTIL: &str = "closed_until";
 /// The prefix of the attributes with the schedules that merchants have or had of their own.
 const OWN: &str = "own_";
-/// How long after midnight in Japan a closing day's run starts: the last payments of the day are credited.
-const CLOSING_MARGIN: Duration = Duration::from_secs(10 * 60);
 /// The most days for which runs are started late, if no worker ran.
 const DAYS_LATE_MAX: u16 = 31;
 

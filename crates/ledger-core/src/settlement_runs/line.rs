@@ -5,7 +5,7 @@ use crate::dynamo::ItemError;
 use crate::ids::MerchantId;
 use crate::jobs::{Line, LineState};
 use crate::settlements::Settlement;
-use crate::time::Timestamp;
+use crate::time::{BusinessDate, Timestamp};
 use crate::words::words;
 
 words! {
@@ -71,9 +71,13 @@ pub fn merchant_of(line: &Line) -> Result<MerchantId, ItemError> {
     }
 }
 
-/// The line of a merchant that is closed in the same transaction.
-pub(super) fn opened(settlement: &Settlement) -> Line {
+/// The code of a line whose settlement is paid later than the schedule says: the scheduled day was too early.
+const PAID_LATER: &str = "paid_later";
+
+/// The line of a merchant that is closed in the same transaction, with the payment day of its schedule.
+pub(super) fn opened(settlement: &Settlement, scheduled: BusinessDate) -> Line {
     Line {
+        code: (settlement.pay_on != scheduled).then(|| PAID_LATER.to_owned()),
         settlement_id: Some(settlement.id),
         pay_on: Some(settlement.pay_on),
         ..Line::new(Account::Merchant(settlement.merchant), LineState::Done, settlement.created_at)

@@ -2,7 +2,6 @@
 
 use super::line::{self, NotClosed};
 use super::record::SettlementRun;
-use crate::calendar::bank_day_from;
 use crate::dynamo::{Item, ItemError};
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::keys::{self, Key, Partition, Shards};
@@ -10,7 +9,7 @@ use crate::merchant_state::MerchantState;
 use crate::merchants;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
-use crate::settlements::{self, Destination, Open, Settlement, Settling};
+use crate::settlements::{self, Destination, Open, PayOn, Settlement, Settling};
 use crate::terms::{MerchantTerms, TenantTerms};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -31,7 +30,7 @@ pub enum Verdict {
     Not(NotClosed),
     /// It is not closed, because this settlement of it is open.
     HasOpen(SettlementId),
-    /// It is closed and paid on this day, if anything was credited since the last settlement.
+    /// It is closed, if anything was credited since the last settlement. This is the payment day of its schedule.
     Close(BusinessDate),
 }
 
@@ -72,11 +71,11 @@ impl SeenMerchant {
 
 /// Says what is to be done with a merchant. A record that cannot be read has the line `unreadable`.
 #[must_use]
-pub fn verdict(run: &SettlementRun, seen: &SeenMerchant, now: Timestamp) -> Verdict {
-    read(run, seen, now).unwrap_or(Verdict::Not(NotClosed::Unreadable))
+pub fn verdict(run: &SettlementRun, seen: &SeenMerchant) -> Verdict {
+    read(run, seen).unwrap_or(Verdict::Not(NotClosed::Unreadable))
 }
 
-fn read(run: &SettlementRun, seen: &SeenMerchant, now: Timestamp) -> Result<Verdict, ItemError> {
+fn read(run: &SettlementRun, seen: &SeenMerchant) -> Result<Verdict, ItemError> {
     let Some(profile) = &seen.profile else { return Ok(Verdict::Unlisted) };
     let schedule = match merchants::own_schedule(profile)? {
         Some(own) => own.days(),
@@ -92,11 +91,7 @@ fn read(run: &SettlementRun, seen: &SeenMerchant, now: Timestamp) -> Result<Verd
     if let Some(open) = settling.open {
         return Ok(Verdict::HasOpen(open));
     }
-    let pays_on = schedule.pays_on(run.details.closing).and_then(|date| {
-        // A run that is late pays as soon as banks are open.
-        if date < now.business_date() { bank_day_from(now.business_date()) } else { Ok(date) }
-    });
-    Ok(pays_on.map_or(Verdict::Not(NotClosed::HolidaysUnknown), Verdict::Close))
+    Ok(schedule.pays_on(run.details.closing).map_or(Verdict::Not(NotClosed::HolidaysUnknown), Verdict::Close))
 }
 
 /// Whether the open settlement of a merchant has all that a run would close: another run opened it when the day was over.
@@ -121,7 +116,8 @@ fn obstacle(profile: &Item, now: Timestamp) -> Result<Option<NotClosed>, ItemErr
     Ok(merchants::pay_from(profile)?.is_some_and(|from| from > now).then_some(NotClosed::DestinationChanged))
 }
 
-/// Closes a merchant's period, with the run's line: opens its settlement. Fails with `StalePlan` or `AlreadyExists` if the
+/// Closes a merchant's period, with the run's line: opens its settlement, which is paid on the scheduled day or, if that is too
+/// early, on the first possible one. Fails with `StalePlan` or `AlreadyExists` if the
 /// merchant or the run's line has changed since it was read.
 ///
 /// # Errors
@@ -129,7 +125,7 @@ fn obstacle(profile: &Item, now: Timestamp) -> Result<Option<NotClosed>, ItemErr
 pub fn plan_opening(
     tenant: &Tenant,
     run: &SettlementRun,
-    (seen, pay_on): (&SeenMerchant, BusinessDate),
+    (seen, scheduled): (&SeenMerchant, BusinessDate),
     (terms, psp): (&TenantTerms, Option<&PspTerms>),
     cx: &Context,
 ) -> Result<Transaction, NotClosed> {
@@ -148,10 +144,11 @@ pub fn plan_opening(
         settling: &Settling::read(seen.settling.as_ref()).map_err(unreadable)?,
         staff: run.head.staff,
         run: Some(run.of_run()),
-        pay_on: Some(pay_on),
+        pay_on: PayOn::Scheduled(scheduled),
     };
     let planned = settlements::plan_open(&open, terms, cx).map_err(|refusal| match refusal {
         PlanRefusal::Invalid { .. } => NotClosed::NoPayoutAccount,
+        PlanRefusal::PaymentDay { .. } => NotClosed::HolidaysUnknown,
         PlanRefusal::Refused(_) => NotClosed::SettlementOpen,
         PlanRefusal::InState { .. }
         | PlanRefusal::StillOpen(_)
@@ -162,7 +159,7 @@ pub fn plan_opening(
         | PlanRefusal::Money(_) => NotClosed::Unreadable,
     })?;
     let mut items = planned.draft.items;
-    items.push(line::opened(&planned.receipt).put(tenant, run.head.id));
+    items.push(line::opened(&planned.receipt, scheduled).put(tenant, run.head.id));
     // INVARIANT: what the run saw of the merchant is where the money goes.
     let as_read = vec![merchants::destination_as_read(profile)];
     items.push(TransactItem::check(Role::Profile, Partition::merchant(tenant, open.merchant.id).profile(), as_read));

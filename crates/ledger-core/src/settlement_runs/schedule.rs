@@ -11,6 +11,8 @@ use crate::merchants::{self, SCHEDULE};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::settlements::Destination;
+use crate::terms::TenantTerms;
 use crate::transaction::{Clause, Draft, Role, TransactItem, exists};
 
 /// A change of a merchant's schedule.
@@ -31,10 +33,22 @@ pub struct MerchantSchedule<'a> {
 /// Sets a merchant's schedule. Runs that see the merchant later go by it.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the merchant's record cannot be read.
-pub fn plan_schedule(command: &MerchantSchedule<'_>, profile: &Item, cx: &Context) -> Result<Draft, PlanRefusal> {
+/// [`PlanRefusal`] if the merchant's record cannot be read, or the bank can never pay on the days of the schedule.
+pub fn plan_schedule(
+    command: &MerchantSchedule<'_>,
+    profile: &Item,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Draft, PlanRefusal> {
     let MerchantSchedule { tenant, merchant, to, actor, reason } = command;
     let seen = merchants::own_schedule(profile)?;
+    // The payment provider has no deadline.
+    let is_by_provider = matches!(merchants::destination(profile), Ok(Some(Destination::Stripe { .. })));
+    if let (Some(days), Some(deadline), false) = (to.and_then(OwnSchedule::days), terms.bank_deadline(), is_by_provider)
+    {
+        let on_time = days.check_on_time(deadline);
+        on_time.map_err(|never| PlanRefusal::PaymentDay { field: "schedule", why: never.into() })?;
+    }
     let update = match to {
         Some(schedule) => Update::new().set(SCHEDULE, "schedule", Value::s(schedule)),
         None => Update::new().remove(SCHEDULE),

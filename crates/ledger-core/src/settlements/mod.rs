@@ -15,6 +15,7 @@ mod collect;
 mod coverage;
 mod destination;
 mod open;
+mod pay_on;
 mod period;
 mod record;
 pub mod requests;
@@ -35,6 +36,7 @@ pub use collect::{RECORDS_MAX, Settleable, collect, dropped, last_batch, read_ba
 pub use coverage::Coverage;
 pub use destination::Destination;
 pub use open::{Open, Settling, plan as plan_open};
+pub use pay_on::PayOn;
 pub use period::{ClosedPeriod, PeriodBatch, close_lane, given_back_period};
 pub use record::{OfRun, Settlement, SettlementState, UndoReason};
 pub use resend::resent;

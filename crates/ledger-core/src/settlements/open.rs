@@ -2,6 +2,7 @@
 
 use super::coverage::{self, Coverage};
 use super::destination::Destination;
+use super::pay_on::PayOn;
 use super::record::{CARRIED_BASE, OfRun, Settlement, SettlementState, quantities, quantities_value};
 use super::rooms::{ReturnedRooms, RoomDebts};
 use super::totals::AssetTotals;
@@ -15,7 +16,7 @@ use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
 use crate::terms::{MerchantTerms, SettlementTerms, TenantTerms};
-use crate::time::{BusinessDate, Timestamp};
+use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
 use std::collections::BTreeMap;
 
@@ -75,8 +76,8 @@ pub struct Open<'a> {
     pub staff: Option<StaffId>,
     /// The run that closes it, if one does.
     pub run: Option<OfRun>,
-    /// The day of the payout; `None`: the day of closing.
-    pub pay_on: Option<BusinessDate>,
+    /// The day of the payout.
+    pub pay_on: PayOn,
 }
 
 impl Settling {
@@ -97,7 +98,7 @@ impl Settling {
 /// Opens a settlement: its record, and the merchant's `SETTLING` item.
 ///
 /// # Errors
-/// [`PlanRefusal`] if one is open, or the payout has no destination or no account to pay from.
+/// [`PlanRefusal`] if one is open, or the payout has no destination or no account to pay from, or cannot be made on the day.
 pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<Settlement>, PlanRefusal> {
     let Open { tenant, merchant, settling, staff, run, .. } = command;
     let refused = |why| PlanRefusal::Invalid { field: "merchant_id", why };
@@ -122,6 +123,8 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     if settling.open.is_some() {
         return Err(PlanRefusal::Refused(Failure::AlreadyExists));
     }
+    let pay_on = command.pay_on.resolve(destination, &agreed.deadline, cx.now);
+    let pay_on = pay_on.map_err(|why| PlanRefusal::PaymentDay { field: "pay_on", why })?;
     let carried = |(asset, carried): (&Asset, &Balance)| {
         (asset.clone(), AssetTotals { carried_in: carried.clone(), ..AssetTotals::zero(asset) })
     };
@@ -134,7 +137,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         requested_by: *staff,
         run: *run,
         created_at: cx.now,
-        pay_on: command.pay_on.unwrap_or_else(|| cx.now.business_date()),
+        pay_on,
         destination: destination.clone(),
         terms: agreed,
         psp,

@@ -1,3 +1,4 @@
+mod pay_on;
 mod payout_day;
 mod periods;
 
@@ -5,6 +6,7 @@ use super::record::SettlementState as S;
 use super::saga::{STEPS, TASK_WAIT};
 use super::*;
 use crate::bank::{AccountKind, BankAccount, BankParts, Sender, SenderParts};
+use crate::calendar::BankDeadline;
 use crate::dynamo::{Attributes, Item, Value};
 use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::Shards;
@@ -70,6 +72,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
             tax_rate: Rate::parse("0.1").unwrap(),
             sender: Some(Sender::new(&SenderParts { code: "1234567890", account: parts() }).unwrap()),
             registration: None,
+            deadline: BankDeadline::DEFAULT,
         },
         psp: None,
         records: 3,

@@ -7,7 +7,7 @@ use std::fmt;
 
 impl TermsField {
     /// The fields that every tenant has, whatever its assets and limits are.
-    pub(super) const SINGLE: [(Self, &'static str); 21] = [
+    pub(super) const SINGLE: [(Self, &'static str); 24] = [
         (Self::CardBonusRate, "card.bonus_rate"),
         (Self::CardCap, "card.cap"),
         (Self::CardPinAbove, "card.pin_above"),
@@ -22,6 +22,9 @@ impl TermsField {
         (Self::PointsRate, "points_rate"),
         (Self::RefundCeiling, "refund_ceiling"),
         (Self::RequestsPerSecond, "requests_per_second"),
+        (Self::SettlementBankAheadDays, "settlement.bank_ahead_days"),
+        (Self::SettlementBankCutOff, "settlement.bank_cut_off"),
+        (Self::SettlementBankLeadDays, "settlement.bank_lead_days"),
         (Self::SettlementFeeRate, "settlement.fee_rate"),
         (Self::SettlementRegistration, "settlement.registration_number"),
         (Self::SettlementSchedule, "settlement.schedule"),
@@ -82,6 +85,9 @@ impl fmt::Display for TermsField {
             | Self::PointsRate
             | Self::RefundCeiling
             | Self::RequestsPerSecond
+            | Self::SettlementBankAheadDays
+            | Self::SettlementBankCutOff
+            | Self::SettlementBankLeadDays
             | Self::SettlementFeeRate
             | Self::SettlementRegistration
             | Self::SettlementSchedule

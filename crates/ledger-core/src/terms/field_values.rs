@@ -1,7 +1,9 @@
 //! The texts of single terms, as values. Errors say what is wrong and do not repeat the text.
 
+use crate::canonical::parse_canonical;
 use crate::money::{Amount, AssetSpec, Balance, Rate};
 use crate::personal::FreeText;
+use std::ops::RangeInclusive;
 
 /// The longest source or version of a CO2 rate, in characters.
 const SOURCE_CHARS_MAX: usize = 140;
@@ -26,6 +28,12 @@ pub(super) fn amount(spec: &AssetSpec, text: &str) -> Result<Amount, String> {
 /// An amount that may be zero.
 pub(super) fn balance(spec: &AssetSpec, text: &str) -> Result<Balance, String> {
     if text == "0" { Ok(Balance::zero(spec.asset().clone())) } else { Ok(amount(spec, text)?.as_balance()) }
+}
+
+/// A whole number of days.
+pub(super) fn days(text: &str, among: RangeInclusive<u8>) -> Result<u8, String> {
+    let days = parse_canonical(text).filter(|days| among.contains(days));
+    days.ok_or_else(|| format!("must be a whole number of days from {} to {}", among.start(), among.end()))
 }
 
 pub(super) fn flag(text: &str) -> Result<bool, String> {

@@ -1,16 +1,17 @@
 //! The single terms of a programme, by name: what a change of terms sets or clears, and what is shown of a version.
 
-use super::field_values::{NOT_ENABLED, amount, balance, flag, must, rate, shown, source};
+use super::field_values::{NOT_ENABLED, amount, balance, days, flag, must, rate, shown, source};
 use super::{
     CardPinTerms, CashBonusTerms, DisplayName, HoldHours, RegistrationNumber, SettlementTerms, SpentPoints,
     TenantTerms, TopupTerms, asset,
 };
-use crate::calendar::ScheduleError;
+use crate::calendar::{BankDeadline, ScheduleError};
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::limits::{Holder, LimitChange, LimitTerms, LimitValue, Rule};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use crate::rate::RequestRate;
+use crate::time::TimeOfDay;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -67,6 +68,12 @@ pub enum TermsField {
     RefundCeiling,
     /// The tenant's requests in a second.
     RequestsPerSecond,
+    /// How far ahead a payment day may be that a person states, in calendar days.
+    SettlementBankAheadDays,
+    /// The time of day before which the bank takes a file.
+    SettlementBankCutOff,
+    /// How long before the payment day the bank must have a file, in banking days.
+    SettlementBankLeadDays,
     /// Yen of fee per yen settled.
     SettlementFeeRate,
     /// The number under which the operator issues qualified invoices.
@@ -136,6 +143,9 @@ impl TermsField {
             Self::PointsRate => Some(terms.points_rate.text()),
             Self::RefundCeiling => Some(terms.ceilings.refund.text()),
             Self::RequestsPerSecond => terms.requests_per_second.map(|rate| rate.per_second().to_string()),
+            Self::SettlementBankAheadDays => Some(terms.settlement.as_ref()?.deadline.ahead_days.to_string()),
+            Self::SettlementBankCutOff => Some(terms.settlement.as_ref()?.deadline.cut_off.to_string()),
+            Self::SettlementBankLeadDays => Some(terms.settlement.as_ref()?.deadline.lead_days.to_string()),
             Self::SettlementFeeRate => terms.settlement.as_ref().map(|settlement| settlement.fee_rate.text()),
             Self::SettlementRegistration => Some(terms.settlement.as_ref()?.registration.as_ref()?.to_string()),
             Self::SettlementSchedule => terms.settlement_schedule.map(|schedule| schedule.to_string()),
@@ -217,15 +227,28 @@ impl TermsField {
                 let per_second = |text| parse_canonical(text).and_then(RequestRate::new).ok_or_else(wrong);
                 terms.requests_per_second = to.map(per_second).transpose()?;
             }
+            Self::SettlementBankAheadDays => {
+                let days = days(must(to)?, BankDeadline::AHEAD_DAYS)?;
+                settlement(terms).deadline.ahead_days = days;
+            }
+            Self::SettlementBankCutOff => {
+                let cut_off =
+                    TimeOfDay::parse(must(to)?).ok_or("must be a time of day in Japan, from 00:00 to 23:59")?;
+                settlement(terms).deadline.cut_off = cut_off;
+            }
+            Self::SettlementBankLeadDays => {
+                let days = days(must(to)?, BankDeadline::LEAD_DAYS)?;
+                settlement(terms).deadline.lead_days = days;
+            }
             Self::SettlementFeeRate => {
                 let fee_rate = rate(must(to)?)?;
-                terms.settlement.get_or_insert_with(SettlementTerms::free).fee_rate = fee_rate;
+                settlement(terms).fee_rate = fee_rate;
             }
             Self::SettlementRegistration => {
                 let number = |text| RegistrationNumber::parse(text).ok_or("must be T and 13 digits".to_owned());
                 let number = to.map(number).transpose()?;
                 if number.is_some() || terms.settlement.is_some() {
-                    terms.settlement.get_or_insert_with(SettlementTerms::free).registration = number;
+                    settlement(terms).registration = number;
                 }
             }
             Self::SettlementSchedule => {
@@ -234,7 +257,7 @@ impl TermsField {
             }
             Self::SettlementTaxRate => {
                 let tax_rate = rate(must(to)?)?;
-                terms.settlement.get_or_insert_with(SettlementTerms::free).tax_rate = tax_rate;
+                settlement(terms).tax_rate = tax_rate;
             }
             Self::SpentPoints => {
                 terms.spent_points = SpentPoints::parse(must(to)?).ok_or("must be deduct or forgive")?;
@@ -254,6 +277,11 @@ impl TermsField {
 }
 
 impl TermsField {
+    /// Whether it decides on which day a period is paid.
+    fn is_of_payment_day(&self) -> bool {
+        matches!(self, Self::SettlementSchedule | Self::SettlementBankCutOff | Self::SettlementBankLeadDays)
+    }
+
     /// Checks what depends on the terms before the change. Returns what is wrong.
     fn check_since(&self, before: &TenantTerms, after: &TenantTerms) -> Result<(), String> {
         let is_late = matches!(self, Self::AssetBudgeted(asset) if before.assets.contains_key(asset));
@@ -309,6 +337,12 @@ impl TermsChanges {
             if let Err(why) = field.set(&mut after, *to).and_then(|()| field.check_since(terms, &after)) {
                 errors.insert(*name, TermsFieldError { field: (*name).clone(), why });
             }
+        }
+        if errors.is_empty()
+            && let Err(why) = after.check_schedule()
+        {
+            let of = fields.iter().filter(|(field, _)| field.is_of_payment_day()).map(|(_, (name, _))| *name);
+            errors.extend(of.map(|name| (name, TermsFieldError { field: name.clone(), why: why.to_string() })));
         }
         if !errors.is_empty() {
             return Err(errors.into_values().collect());
@@ -371,6 +405,10 @@ impl TermsChanges {
         let is_ordered = changes.windows(2).all(|pair| matches!(pair, [a, b] if a.field < b.field));
         if changes.is_empty() || !is_ordered { Err(ItemError::invalid(name)) } else { Ok(Self(changes)) }
     }
+}
+
+fn settlement(terms: &mut TenantTerms) -> &mut SettlementTerms {
+    terms.settlement.get_or_insert_with(SettlementTerms::free)
 }
 
 fn topup(terms: &mut TenantTerms) -> &mut TopupTerms {

@@ -31,7 +31,7 @@ pub use settlement::{Charged, RegistrationNumber, SettlementTerms};
 pub use sign_ins::SignInTerms;
 pub use terminal::TerminalTerms;
 
-use crate::calendar::SettlementSchedule;
+use crate::calendar::{BankDeadline, NeverOnTime, SettlementSchedule};
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Value};
 use crate::form;
 use crate::ids::MerchantId;
@@ -193,6 +193,21 @@ impl TenantTerms {
     #[must_use]
     pub fn hold_for(&self) -> Duration {
         self.hold_hours.unwrap_or(HoldHours::DEFAULT).duration()
+    }
+
+    /// When the tenant's bank takes a file of transfers; `None` if the tenant has no account to pay from.
+    #[must_use]
+    pub fn bank_deadline(&self) -> Option<&BankDeadline> {
+        self.settlement.as_ref().filter(|settlement| settlement.sender.is_some()).map(|settlement| &settlement.deadline)
+    }
+
+    /// Checks that the tenant's bank can pay on the days of the schedule, if there are both.
+    ///
+    /// # Errors
+    /// [`NeverOnTime`], whose text says which rule is the earliest.
+    pub fn check_schedule(&self) -> Result<(), NeverOnTime> {
+        let both = self.settlement_schedule.zip(self.bank_deadline());
+        both.map_or(Ok(()), |(schedule, deadline)| schedule.check_on_time(deadline))
     }
 
     /// What an entry that is planned under these terms takes from them.

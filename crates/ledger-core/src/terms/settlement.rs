@@ -2,11 +2,16 @@
 //! the yen separately, in the merchant's favour.
 
 use crate::bank::Sender;
+use crate::calendar::BankDeadline;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, AssetSpec, Balance, MoneyError, Rate};
+use crate::time::TimeOfDay;
 use std::fmt;
 
 const REGISTRATION: &str = "registration_number";
+const LEAD_DAYS: &str = "bank_lead_days";
+const CUT_OFF: &str = "bank_cut_off";
+const AHEAD_DAYS: &str = "bank_ahead_days";
 
 /// A tenant's settlement terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +24,8 @@ pub struct SettlementTerms {
     pub sender: Option<Sender>,
     /// The number under which the operator issues qualified invoices of its fees; `None` if it is not registered.
     pub registration: Option<RegistrationNumber>,
+    /// When the bank of that account takes a file.
+    pub deadline: BankDeadline,
 }
 
 /// The registration number of an issuer of qualified invoices (適格請求書発行事業者の登録番号): `T` and 13 digits.
@@ -52,10 +59,11 @@ pub struct Charged {
 }
 
 impl SettlementTerms {
-    /// The terms of a tenant without settlement terms: no fee, and no account to pay from.
+    /// The terms of a tenant without settlement terms: no fee, no account to pay from, and the default deadline.
     #[must_use]
     pub fn free() -> Self {
-        Self { fee_rate: Rate::ZERO, tax_rate: Rate::ZERO, sender: None, registration: None }
+        let (fee_rate, tax_rate) = (Rate::ZERO, Rate::ZERO);
+        Self { fee_rate, tax_rate, sender: None, registration: None, deadline: BankDeadline::DEFAULT }
     }
 
     /// Divides `net` yen. The fee is taken on `base`, and is none if that is not above 0. Fee and tax together are never
@@ -98,10 +106,11 @@ impl SettlementTerms {
             tax_rate: item.rate("tax_rate")?,
             sender: item.opt_map("sender")?.map(Sender::read).transpose()?,
             registration: item.opt_named(REGISTRATION, RegistrationNumber::parse)?,
+            deadline: read_deadline(item)?,
         })
     }
 
-    /// The attributes that are stored.
+    /// The attributes that are stored. Of the bank's deadline those that are not the default.
     #[must_use]
     pub fn item(&self) -> Item {
         let mut item = Item::from([
@@ -112,8 +121,24 @@ impl SettlementTerms {
             item.insert("sender".to_owned(), Value::M(sender.item()));
         }
         item.extend(self.registration.as_ref().map(|number| (REGISTRATION.to_owned(), Value::s(number))));
+        let (BankDeadline { lead_days, cut_off, ahead_days }, default) = (self.deadline, BankDeadline::DEFAULT);
+        let of = [
+            (LEAD_DAYS, (lead_days != default.lead_days).then(|| Value::int(lead_days.into()))),
+            (CUT_OFF, (cut_off != default.cut_off).then(|| Value::s(cut_off))),
+            (AHEAD_DAYS, (ahead_days != default.ahead_days).then(|| Value::int(ahead_days.into()))),
+        ];
+        item.extend(of.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
         item
     }
+}
+
+fn read_deadline(item: &Item) -> Result<BankDeadline, ItemError> {
+    let default = BankDeadline::DEFAULT;
+    Ok(BankDeadline {
+        lead_days: item.opt_checked_int(LEAD_DAYS, BankDeadline::lead)?.unwrap_or(default.lead_days),
+        cut_off: item.opt_named(CUT_OFF, TimeOfDay::parse)?.unwrap_or(default.cut_off),
+        ahead_days: item.opt_checked_int(AHEAD_DAYS, BankDeadline::ahead)?.unwrap_or(default.ahead_days),
+    })
 }
 
 #[cfg(test)]

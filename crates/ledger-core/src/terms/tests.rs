@@ -1,5 +1,7 @@
 //! Versions of terms: which one holds at an instant, what a change may set, and what is stored.
 
+mod settlement;
+
 use super::*;
 use crate::dynamo::{Item, Value};
 use crate::keys::Shards;
@@ -164,7 +166,7 @@ fn version_that_has_begun_is_folded_into_the_configuration() {
 }
 
 /// Each field: another value than the present one, how it is shown, and whether it can be cleared.
-const FIELDS: [(&str, &str, &str, bool); 26] = [
+const FIELDS: [(&str, &str, &str, bool); 29] = [
     ("assets.ECOPAY.cap", "50000", "50000", true),
     ("assets.ECOPAY.spendable", "false", "false", false),
     ("assets.REGIONAL#yama.transferable", "false", "false", false),
@@ -184,6 +186,9 @@ const FIELDS: [(&str, &str, &str, bool); 26] = [
     ("points_rate", "0.05", "0.05", false),
     ("refund_ceiling", "50000", "50000", false),
     ("requests_per_second", "20", "20", true),
+    ("settlement.bank_ahead_days", "60", "60", false),
+    ("settlement.bank_cut_off", "09:30", "09:30", false),
+    ("settlement.bank_lead_days", "0", "0", false),
     ("settlement.fee_rate", "0.04", "0.04", false),
     ("settlement.registration_number", "T1234567890123", "T1234567890123", true),
     ("settlement.schedule", "weekly:friday bank_days:2", "weekly:friday bank_days:2", true),

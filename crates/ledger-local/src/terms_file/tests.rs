@@ -26,7 +26,8 @@ fn terms_written_and_parsed_are_equal() {
     let terms = seed::terms().unwrap();
     assert_eq!(parse(&text(&terms)).unwrap(), terms);
     let registration = RegistrationNumber::parse("T1234567890123");
-    let free = SettlementTerms { registration, ..SettlementTerms::free() };
+    let deadline = BankDeadline { lead_days: 2, cut_off: TimeOfDay::parse("09:30").unwrap(), ahead_days: 30 };
+    let free = SettlementTerms { registration, deadline, ..SettlementTerms::free() };
     let schedule = "monthly:month_end next_month:10:next".parse().unwrap();
     let without = TenantTerms { settlement: Some(free), settlement_schedule: Some(schedule), ..terms.clone() };
     assert_eq!(parse(&text(&without)).unwrap(), without);
@@ -45,6 +46,16 @@ fn terms_written_and_parsed_are_equal() {
         ..terms
     };
     assert_eq!(parse(&text(&without)).unwrap(), without);
+}
+
+#[test]
+fn file_that_does_not_say_when_the_bank_takes_files_has_the_default() {
+    let mut file: serde_json::Value = serde_json::from_str(&text(&seed::terms().unwrap())).unwrap();
+    let settlement = file["settlement"].as_object_mut().unwrap();
+    for (name, default) in [("bank_lead_days", "1"), ("bank_cut_off", "\"12:00\""), ("bank_ahead_days", "15")] {
+        assert_eq!(settlement.remove(name).unwrap().to_string(), default, "{name}");
+    }
+    assert_eq!(parse(&file.to_string()).unwrap(), seed::terms().unwrap());
 }
 
 #[test]
@@ -69,6 +80,15 @@ fn error_names_the_wrong_field() {
         (r#""bank_code": "0005""#, r#""bank_code": "5""#, "settlement.sender: bank_code must be 4 digits"),
         (r#""fee_rate": "0.015""#, r#""fee_rate": "1.5%""#, "settlement.fee_rate: "),
         (r#""fee_rate": "0.015""#, r#""fee_rate": "0.015", "schedule": "daily""#, "settlement.schedule: must be "),
+        (
+            r#""fee_rate": "0.015""#,
+            r#""fee_rate": "0.015", "schedule": "weekly:friday bank_days:1""#,
+            "settlement.schedule: the bank can never pay on the days of the schedule: they come too soon after the closing \
+             days; the earliest rule is weekly:friday bank_days:2",
+        ),
+        (r#""bank_lead_days": 1"#, r#""bank_lead_days": 6"#, "settlement.bank_lead_days: is 0 to 5"),
+        (r#""bank_ahead_days": 15"#, r#""bank_ahead_days": 0"#, "settlement.bank_ahead_days: is 1 to 60"),
+        (r#""bank_cut_off": "12:00""#, r#""bank_cut_off": "24:00""#, "settlement.bank_cut_off: is a time of day"),
         (r#""mandatory""#, r#""always""#, "key_phase: is `mandatory`"),
         (r#""deduct""#, r#""keep""#, "spent_points: is `deduct`"),
         (r#""when_covered""#, r#""always""#, "cash_bonus: is `never` or `when_covered`"),

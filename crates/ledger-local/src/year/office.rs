@@ -142,7 +142,7 @@ impl Town {
             Occasion::DisputeWon => self.decide_dispute(true),
             Occasion::TopupRefund => self.refund_topup().await,
             Occasion::MerchantCloses | Occasion::MerchantClosed => self.close_merchant().await,
-            Occasion::MerchantSettled => self.settle_merchant(date).await,
+            Occasion::MerchantSettled => self.settle_merchant().await,
             Occasion::CustomerCloses => self.close_customer().await,
             Occasion::UnclaimedPayout => self.pay_out_unclaimed().await,
             Occasion::CardCloses => self.close_card().await,
@@ -247,9 +247,9 @@ impl Town {
         self.operate(&path, &json!({"reason": "retires"})).await.map(drop)
     }
 
-    async fn settle_merchant(&mut self, date: BusinessDate) -> Result<(), YearError> {
+    async fn settle_merchant(&mut self) -> Result<(), YearError> {
         let merchant = self.merchants.last().ok_or(YearError::Missing("merchant"))?;
-        let body = json!({"merchant_id": merchant.id, "pay_on": date.days_after(5).to_string()});
+        let body = json!({"merchant_id": merchant.id});
         self.operate("/v1/admin/settlements", &body).await.map(drop)
     }
 

@@ -157,6 +157,7 @@ impl From<PlanRefusal> for PlanError {
                 | Self::Money(_)) => other,
             },
             PlanRefusal::Invalid { field, why } => Self::Invalid(Problem::invalid_field(field, why)),
+            PlanRefusal::PaymentDay { field, why } => Self::Invalid(Problem::invalid_field(field, why)),
             PlanRefusal::Denied(permission) => Self::Invalid(Problem::permission_missing(permission)),
             PlanRefusal::Stored(error) => Self::Stored(error),
             PlanRefusal::Money(error) => Self::Money(error),

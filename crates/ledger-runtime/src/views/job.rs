@@ -79,7 +79,7 @@ pub struct JobLineView {
     /// `done`, `failed`, or `skipped` if nothing was to be done.
     #[schema(value_type = words::JobLineStatus)]
     status: &'static str,
-    /// Why it failed or was skipped.
+    /// Why it failed or was skipped; `paid_later` if it is done and paid later than the schedule says.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
     /// What keeps an account open, as the refusal of a close names it.

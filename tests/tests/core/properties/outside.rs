@@ -152,6 +152,7 @@ impl TopupScene {
             ) => return false,
             Err(
                 other @ (PlanRefusal::Denied(_)
+                | PlanRefusal::PaymentDay { .. }
                 | PlanRefusal::Limit(_)
                 | PlanRefusal::OfPayment { .. }
                 | PlanRefusal::Stored(_)

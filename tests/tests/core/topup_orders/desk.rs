@@ -370,6 +370,7 @@ impl Handler {
             }
             Err(
                 other @ (PlanRefusal::OfPayment { .. }
+                | PlanRefusal::PaymentDay { .. }
                 | PlanRefusal::Denied(_)
                 | PlanRefusal::Stored(_)
                 | PlanRefusal::Money(_)),

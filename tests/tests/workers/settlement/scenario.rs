@@ -5,13 +5,15 @@ use ledger_core::time::BusinessDate;
 use ledger_local::seed;
 use ledger_runtime::settlement::Ended;
 use ledger_tests::http::Call;
-use ledger_tests::http::settling::Settling;
+use ledger_tests::http::settling::{Settling, payment_day};
 use serde_json::json;
 
 /// The file of scenario 6, written by hand from the description of the format.
 const KEPT: &[u8] = include_bytes!("../../../settlement/scenario-6.txt");
 /// The bytes of the settlement's reference in it.
 const REFERENCE: std::ops::Range<usize> = 122 + 91..122 + 111;
+/// The bytes of its payment day: month and day.
+const DAY: std::ops::Range<usize> = 54..58;
 
 #[test]
 fn scenario_6_file_equals_the_handwritten_one() {
@@ -47,13 +49,14 @@ async fn scenario_6_is_settled_to_the_yen() {
     let owed = shop.good(&Call::get("/v1/merchant/balances", &shop.merchant.who)).await.json();
     assert_eq!(owed["balances"][0]["credited"], "400000", "{owed}");
 
-    let at = shop.close().await;
+    let pay_on = payment_day(&shop.world);
+    let at = shop.close_on(&pay_on.to_string()).await;
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let view = shop.view(&at).await;
     assert_eq!(view["totals"], json!({"ECOPAY": {"taken": "412300", "refunded": "12300", "carried_in": "0"}}));
     let fields = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
     assert_eq!(fields, ["paid", "400000", "6000", "600", "393400"]);
-    assert_eq!((view["records"].clone(), view["pay_on"].clone()), (json!(3), json!("2026-11-30")));
+    assert_eq!((view["records"].clone(), view["pay_on"].clone()), (json!(3), json!(pay_on.to_string())));
     assert_eq!(view["destination"], "0009-123-****567");
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
     assert_eq!(shop.of_balance("ECOPAY", "held").await, "0");
@@ -61,10 +64,13 @@ async fn scenario_6_is_settled_to_the_yen() {
     for (account, yen) in [("fees", 6_000), ("consumption_tax", 600), ("bank_clearing", 393_400)] {
         assert_eq!(books.posted(account, "ECOPAY"), yen.into(), "{account}");
     }
-    // Equal to the byte, but for the settlement's reference.
+    // Equal to the byte, but for the settlement's reference and its day.
     let mut file = shop.file(&at).expect("a file");
     assert_eq!(file.len(), KEPT.len());
-    file[REFERENCE].copy_from_slice(&KEPT[REFERENCE]);
+    assert_eq!(file[DAY], pay_on.digits().as_bytes()[4..]);
+    for own in [REFERENCE, DAY] {
+        file[own.clone()].copy_from_slice(&KEPT[own]);
+    }
     assert_eq!(file, KEPT);
 
     // A later refund is deducted from the next settlement.

@@ -1,0 +1,173 @@
+//! The first and the last day on which a settlement can be paid, and schedules that the bank can never follow.
+
+use super::*;
+use crate::time::{TimeOfDay, Timestamp};
+use std::time::{Duration, Instant};
+
+/// An instant in Japan.
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(&format!("{}:00+09:00", text.replace(' ', "T"))).unwrap()
+}
+
+fn deadline(lead_days: u8, cut_off: &str) -> BankDeadline {
+    BankDeadline { lead_days, cut_off: TimeOfDay::parse(cut_off).unwrap(), ..BankDeadline::DEFAULT }
+}
+
+fn window(now: &str, deadline: &BankDeadline) -> [String; 2] {
+    let PaymentWindow { first, last, .. } = PaymentWindow::of_bank(at(now), deadline).unwrap();
+    [first.to_string(), last.to_string()]
+}
+
+#[test]
+fn first_payment_day_is_so_many_bank_days_after_the_one_on_which_the_bank_takes_the_file() {
+    for (now, lead, cut_off, first) in [
+        // The cut-off is a minute of which nothing is in time.
+        ("2026-11-25 00:00", 1, "12:00", "2026-11-26"),
+        ("2026-11-25 11:59", 1, "12:00", "2026-11-26"),
+        ("2026-11-25 12:00", 1, "12:00", "2026-11-27"),
+        ("2026-11-25 23:59", 1, "12:00", "2026-11-27"),
+        ("2026-11-25 09:29", 1, "09:30", "2026-11-26"),
+        ("2026-11-25 09:30", 1, "09:30", "2026-11-27"),
+        ("2026-11-25 00:00", 1, "00:00", "2026-11-27"),
+        ("2026-11-25 23:58", 1, "23:59", "2026-11-26"),
+        // The same day, and the longest lead time.
+        ("2026-11-25 11:59", 0, "12:00", "2026-11-25"),
+        ("2026-11-25 12:00", 0, "12:00", "2026-11-26"),
+        ("2026-11-24 11:59", 5, "12:00", "2026-12-01"),
+        // Friday afternoon, and the weekend.
+        ("2026-11-27 11:59", 1, "12:00", "2026-11-30"),
+        ("2026-11-27 12:00", 1, "12:00", "2026-12-01"),
+        ("2026-11-28 09:00", 1, "12:00", "2026-12-01"),
+        ("2026-11-29 23:59", 0, "12:00", "2026-11-30"),
+        // A Monday that is a holiday, Golden Week and New Year.
+        ("2026-11-20 12:00", 1, "12:00", "2026-11-25"),
+        ("2026-11-23 09:00", 1, "12:00", "2026-11-25"),
+        ("2026-05-01 12:00", 1, "12:00", "2026-05-08"),
+        ("2026-12-30 11:59", 1, "12:00", "2027-01-04"),
+        ("2026-12-30 12:00", 1, "12:00", "2027-01-05"),
+        ("2026-12-31 09:00", 0, "12:00", "2027-01-04"),
+        // The last days of the table.
+        ("2027-12-29 11:59", 1, "12:00", "2027-12-30"),
+        ("2027-12-30 11:59", 0, "12:00", "2027-12-30"),
+    ] {
+        assert_eq!(window(now, &deadline(lead, cut_off))[0], first, "{now}, {lead} days, {cut_off}");
+    }
+    // A millisecond before the cut-off.
+    let now = at("2026-11-25 12:00").minus(Duration::from_millis(1));
+    assert_eq!(PaymentWindow::of_bank(now, &BankDeadline::DEFAULT).unwrap().first, day("2026-11-26"));
+}
+
+#[test]
+fn last_payment_day_is_so_many_calendar_days_ahead_and_not_before_the_first() {
+    let ahead = |ahead_days| BankDeadline { ahead_days, ..BankDeadline::DEFAULT };
+    for (now, ahead_days, want) in [
+        ("2026-11-25 09:00", 15, ["2026-11-26", "2026-12-10"]),
+        ("2026-11-25 09:00", 60, ["2026-11-26", "2027-01-24"]),
+        ("2026-11-25 12:00", 1, ["2026-11-27", "2026-11-27"]),
+        ("2026-12-30 12:00", 1, ["2027-01-05", "2027-01-05"]),
+    ] {
+        assert_eq!(window(now, &ahead(ahead_days)), want, "{now}, {ahead_days}");
+    }
+}
+
+#[test]
+fn stated_day_is_a_bank_day_of_the_window_and_a_refusal_names_the_window() {
+    let window = PaymentWindow::of_bank(at("2026-11-20 12:00"), &BankDeadline::DEFAULT).unwrap();
+    for good in ["2026-11-25", "2026-12-04"] {
+        assert_eq!(window.check(day(good)), Ok(()), "{good}");
+    }
+    let why = "must be a day on which banks are open, from 2026-11-25 to 2026-12-05";
+    for (wrong, is_final) in [
+        ("2020-01-01", true),
+        ("2026-11-24", true),
+        // A Saturday and a Sunday within it.
+        ("2026-11-28", true),
+        ("2026-12-05", true),
+        ("2026-12-07", false),
+        ("9999-12-31", false),
+    ] {
+        let refused = window.check(day(wrong)).unwrap_err();
+        assert_eq!((refused.to_string().as_str(), refused.is_final()), (why, is_final), "{wrong}");
+    }
+    let provider = PaymentWindow::of_provider(at("2026-11-28 23:59"), &BankDeadline::DEFAULT);
+    for good in ["2026-11-28", "2026-11-29", "2026-12-13"] {
+        assert_eq!(provider.check(day(good)), Ok(()), "{good}");
+    }
+    for wrong in ["2026-11-27", "2026-12-14", "9999-12-31"] {
+        let refused = provider.check(day(wrong)).unwrap_err();
+        assert_eq!(refused.to_string(), "must be a day from 2026-11-28 to 2026-12-13", "{wrong}");
+    }
+}
+
+#[test]
+fn day_past_the_table_is_not_guessed() {
+    let of = |now: &str, lead| PaymentWindow::of_bank(at(now), &deadline(lead, "12:00"));
+    let unknown = Err(HolidaysUnknown(day("2028-01-01")));
+    assert_eq!(of("2027-12-30 11:59", 1), unknown);
+    assert_eq!(of("2027-12-30 12:00", 0), unknown);
+    assert_eq!(of("2028-01-01 09:00", 0), unknown);
+    // A day of the window that is past the table.
+    let window = of("2027-12-28 09:00", 1).unwrap();
+    assert_eq!((window.first, window.last), (day("2027-12-29"), day("2028-01-12")));
+    let unknown = PaymentDayError::Unknown(HolidaysUnknown(day("2028-01-04")));
+    assert_eq!(window.check(day("2028-01-04")), Err(unknown));
+    assert!(!unknown.is_final() && unknown.to_string().starts_with("the bank holidays of 2028-01-04 are not known"));
+}
+
+#[test]
+fn days_are_bounded() {
+    assert_eq!([0, 5, 6].map(BankDeadline::lead), [Some(0), Some(5), None]);
+    assert_eq!([0, 1, 60, 61].map(BankDeadline::ahead), [None, Some(1), Some(60), None]);
+}
+
+/// The earliest rule that a refusal names; `None` if the schedule is accepted.
+fn earliest(of: &str, deadline: &BankDeadline) -> Option<String> {
+    let refused = schedule(of).check_on_time(deadline).err()?.to_string();
+    Some(refused.rsplit_once("the earliest rule is ").unwrap().1.to_owned())
+}
+
+#[test]
+fn schedule_that_the_bank_can_never_follow_is_refused_and_the_earliest_one_is_named() {
+    for (of, lead, cut_off, want) in [
+        ("weekly:friday bank_days:1", 0, "12:00", None),
+        ("weekly:friday bank_days:1", 1, "12:00", Some("weekly:friday bank_days:2")),
+        ("weekly:friday bank_days:2", 1, "12:00", None),
+        ("monthly:month_end bank_days:1", 1, "12:00", Some("monthly:month_end bank_days:2")),
+        ("monthly:month_end bank_days:5", 5, "12:00", Some("monthly:month_end bank_days:6")),
+        ("twice_a_month:15,month_end bank_days:2", 3, "12:00", Some("twice_a_month:15,month_end bank_days:4")),
+        // A file is late at ten past midnight: only a closing day before a weekend or a holiday leaves time.
+        ("weekly:monday bank_days:2", 1, "00:10", None),
+        ("weekly:friday bank_days:2", 1, "00:10", None),
+        ("weekly:sunday bank_days:1", 1, "00:10", Some("weekly:sunday bank_days:2")),
+        ("monthly:month_end next_month:1:next", 1, "12:00", Some("monthly:month_end next_month:2:next")),
+        ("monthly:month_end next_month:1:next", 0, "12:00", None),
+        ("monthly:month_end next_month:1:previous", 1, "12:00", Some("monthly:month_end next_month:2:previous")),
+        ("monthly:month_end next_month:10:next", 5, "00:00", None),
+        ("monthly:15 next_month:1:next", 5, "00:00", None),
+    ] {
+        assert_eq!(earliest(of, &deadline(lead, cut_off)).as_deref(), want, "{of}, {lead} days, {cut_off}");
+    }
+}
+
+#[test]
+fn every_refusal_names_a_schedule_that_is_accepted() {
+    let closings = ["monthly:month_end", "monthly:28", "twice_a_month:15,month_end", "weekly:friday", "weekly:sunday"];
+    let rules = ["bank_days:1", "bank_days:3", "next_month:1:next", "next_month:1:previous"];
+    for lead in BankDeadline::LEAD_DAYS {
+        for cut_off in ["00:00", "12:00", "23:59"] {
+            let deadline = deadline(lead, cut_off);
+            for of in closings.iter().flat_map(|closing| rules.map(|rule| format!("{closing} {rule}"))) {
+                let named = earliest(&of, &deadline);
+                assert!(named.is_none_or(|named| earliest(&named, &deadline).is_none()), "{of}, {lead}, {cut_off}");
+            }
+        }
+    }
+}
+
+/// A request waits for it: the whole table is searched for each rule that is too early. It takes some milliseconds.
+#[test]
+fn schedule_is_checked_within_a_request() {
+    let begun = Instant::now();
+    assert!(schedule("weekly:friday bank_days:1").check_on_time(&deadline(5, "00:00")).is_err());
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
