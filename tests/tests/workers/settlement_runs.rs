@@ -231,7 +231,7 @@ async fn days_without_a_worker_have_their_runs_and_late_payments_are_made_on_ban
     assert_eq!((own.len(), text(&own[0], "pay_on")), (1, "2027-01-05"), "{own:?}");
 }
 
-/// The bank needs the file a day before: terms that were set under an earlier release, or a destination that was set later.
+/// The bank needs the file a day before: a merchant with a schedule of its own, for example, under terms that changed later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scheduled_day_that_is_too_early_becomes_the_first_possible_one_and_its_line_names_it() {
     let shop = Settling::scheduled("runs-early", "monthly:month_end bank_days:1").await;
