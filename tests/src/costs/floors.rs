@@ -125,6 +125,7 @@ pub const FLOORS: [Floor; 10] = [
         parts: &[MARKER, WALLET, ENTRY, ("list of the staff's acts", 1), WORK],
         records: 1,
         above: &[
+            ("what the member grants alone in the day", 2),
             ("the act is an item, not an index entry of the journal's", 1),
             ("the act is in the list of those on its customer", 1),
         ],

@@ -13,7 +13,13 @@ pub(super) fn limited(role: Role, clause: &str) -> Option<Vec<(Old, &'static str
     if let Some(name) = counted(clause) {
         // In the legacy model the count is in the payer's God Record.
         let is_split = name.starts_with("use_");
-        let exceeded = if is_split { "rejected limit_exceeded" } else { "rejected limit_exceeded by payer" };
+        // Above what a member does alone, the request is planned anew, for approval.
+        let is_alone = clause.ends_with(":alone_most)");
+        let exceeded = match (is_alone, is_split) {
+            (true, _) => stale,
+            (false, true) => "rejected limit_exceeded",
+            (false, false) => "rejected limit_exceeded by payer",
+        };
         return Some(vec![(Old::At(name.to_owned(), n("987654321")), exceeded)]);
     }
     if let Some(name) = clause.strip_prefix("attribute_exists(#use_").and_then(|rest| rest.strip_suffix(')')) {

@@ -2,7 +2,6 @@
 //! those of many vectors are counted together, and a rule names all that it allows. What a vector does to the books, and
 //! its outcome, no rule can name.
 
-mod moves;
 mod rules;
 
 pub use rules::{RULES, Rule};
@@ -176,12 +175,6 @@ fn of_write(before: &Json, after: &Json) -> Vec<String> {
         lines.push(format!("{OUTCOME}{} is {}", then(before), then(after)));
     }
     let (was, is) = (actions(before), actions(after));
-    lines.extend(was.keys().filter_map(|key| {
-        let to = moves::moved(key.clone());
-        (to != *key).then(|| format!("moved: {} is {}", kind_of(key), kind_of(&to)))
-    }));
-    let was: BTreeMap<ItemKey, (String, Json)> =
-        was.into_iter().map(|(key, action)| (moves::moved(key), action)).collect();
     lines.extend(removed(&was, &is).map(|key| format!("action removed: {} {}", was[key].0, kind_of(key))));
     lines.extend(removed(&is, &was).map(|key| format!("action added: {} {}", is[key].0, kind_of(key))));
     for (key, (verb, body)) in &is {
@@ -257,7 +250,7 @@ fn parts(body: &Json) -> BTreeSet<String> {
 
 /// The rows of verdicts, but the first, in whatever order their actions are: each in full, and as a line.
 fn rows(vector: &Json) -> BTreeMap<String, String> {
-    let keys: Vec<Option<ItemKey>> = list(vector, "request").map(|one| Some(moves::moved(action(one)?.0))).collect();
+    let keys: Vec<Option<ItemKey>> = list(vector, "request").map(|one| Some(action(one)?.0)).collect();
     let row = |row: &Json| {
         let then = row["then"].as_str().unwrap_or_default();
         let (mut whole, mut short) = (BTreeSet::new(), BTreeSet::new());

@@ -33,14 +33,21 @@ async fn payment_and_its_replay_are_one_round_trip_each() {
         Endpoint::Authorize,
         Endpoint::CardPay,
         Endpoint::CardTopup,
-        Endpoint::Grant,
         Endpoint::PaymentCode,
     ] {
-        // One person grants what is granted here.
         let Prepared { call, status, .. } = endpoint.prepare_executed(&stage).await;
         assert_eq!(calls(&stage, &tap, &call, status).await, [WRITE], "{endpoint:?}");
         assert_eq!(calls(&stage, &tap, &call, status).await, [WRITE], "{endpoint:?}: replay");
     }
+}
+
+/// What the member granted alone in the day is on the member's record.
+#[tokio::test]
+async fn grant_of_one_person_reads_the_member_then_writes_and_its_replay_only_reads() {
+    let (stage, tap) = tapped("round-trips-grant").await;
+    let Prepared { call, status, .. } = Endpoint::Grant.prepare_executed(&stage).await;
+    assert_eq!(calls(&stage, &tap, &call, status).await, [MANY, WRITE]);
+    assert_eq!(calls(&stage, &tap, &call, status).await, [MANY]);
 }
 
 #[tokio::test]

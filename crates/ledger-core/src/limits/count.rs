@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the name of every count begins with.
 const USE: &str = "use_";
 
+/// The operand of a count that is guarded by what a person may do alone.
+const ALONE_MOST: &str = "alone_most";
+
 /// The days whose counts are removed: those of a machine whose clock is late may still be yesterday's. What is older
 /// stays on an account that was not used for longer.
 const REMOVED_DAYS: std::ops::RangeInclusive<u16> = 2..=32;
@@ -208,7 +211,9 @@ pub(super) fn count<'a>(
         }
         let Some(use_) = Use::at(kind, period, now) else { continue };
         let name = format!("{}{suffix}", use_.name());
-        let most = Condition::compare(name.clone(), Cmp::Le, use_.placeholder(), Value::N(rest.text()));
+        // The operand says which of the two limits of a day it is.
+        let placeholder = if failure == Failure::StalePlan { ALONE_MOST } else { use_.placeholder() };
+        let most = Condition::compare(name.clone(), Cmp::Le, placeholder, Value::N(rest.text()));
         clauses.push(Clause { condition: Condition::absent(name.clone()).or(most), failure });
         removed.extend(use_.removed().into_iter().map(|name| format!("{name}{suffix}")));
         added.push(name);

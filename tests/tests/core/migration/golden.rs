@@ -15,11 +15,12 @@ use ledger_tests::wire;
 const STEP: usize = 11;
 
 /// What no customer of a legacy model has, and what is therefore refused while one migrates.
-const SPLIT_ONLY: [&str; 10] = [
+const SPLIT_ONLY: [&str; 11] = [
     "limits/own-",
     "approval_approve/limits",
     "terms/account-limits",
     "approval_approve/customer-close",
+    "approval_approve/customer-erase",
     "approval_approve/sign-in",
     "approval_approve/unclaimed-payout-of-customer",
     "approval_approve/unclaimed-claim-of-customer",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::time::{TimeOfDay, Timestamp};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An instant in Japan.
 fn at(text: &str) -> Timestamp {
@@ -162,12 +162,4 @@ fn every_refusal_names_a_schedule_that_is_accepted() {
             }
         }
     }
-}
-
-/// A request waits for it: the whole table is searched for each rule that is too early. It takes some milliseconds.
-#[test]
-fn schedule_is_checked_within_a_request() {
-    let begun = Instant::now();
-    assert!(schedule("weekly:friday bank_days:1").check_on_time(&deadline(5, "00:00")).is_err());
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }
