@@ -60,14 +60,19 @@ pub(crate) struct AdjustmentView {
     account: String,
     /// The asset of the balance.
     asset: String,
-    /// The signed change of the balance; negative for a debit.
-    delta: String,
+    /// The signed change of the balance; negative for a debit. Absent if only the exposure is corrected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delta: Option<String>,
+    /// What is added to the exposure, which counts against the wallet's cap, beyond the change of the balance; absent unless a
+    /// reconciliation found that the exposure is not the sum of its parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exposure_delta: Option<String>,
     /// Why the balance is adjusted.
     #[schema(value_type = words::AdjustmentReason)]
     reason_code: &'static str,
     /// The staff member who requested it.
     requested_by: String,
-    /// The journal entry that posted it; absent unless it is approved.
+    /// The journal entry that posted it; absent unless it is approved and changed the balance.
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction_id: Option<String>,
     /// The time of the request.
@@ -117,7 +122,7 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx: Context| {
         let amount = request::amount_in(&*app.terms_at(who.tenant(), cx.now).await?, &amount)?;
-        let adjustment = Adjustment { account, delta: delta_of(&amount), reason, finding: None };
+        let adjustment = Adjustment::posting(account, delta_of(&amount), reason);
         request_adjustment(&app, &who, &claim, (adjustment, &note.text()?), &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
@@ -163,8 +168,9 @@ impl AdjustmentView {
             adjustment_id: approval.id.to_string(),
             status: approval.state(now).name(),
             account: adjustment.account.to_string(),
-            asset: adjustment.delta.asset().to_string(),
-            delta: adjustment.delta.text(),
+            asset: adjustment.asset.to_string(),
+            delta: adjustment.delta.as_ref().map(Delta::text),
+            exposure_delta: adjustment.exposure().map(Delta::text),
             reason_code: adjustment.reason.name(),
             requested_by: approval.requested_by.to_string(),
             transaction_id: approval.transaction_id.map(|id| id.to_string()),

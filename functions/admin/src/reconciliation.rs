@@ -9,8 +9,8 @@ use ledger_core::adjustments::{Adjustment, Answered, ReasonCode};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
-use ledger_core::reconcile::BreakKind;
 use ledger_core::reconcile::run::{self, Run};
+use ledger_core::reconcile::{BreakKind, Proposal};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, created};
@@ -124,7 +124,7 @@ pub(crate) const ANSWER: Keyed = Endpoint::post("/v1/admin/reconciliation/runs/{
     .when(Code::AlreadyExists, "the adjustment is already requested")
     .when(
         Code::WrongState,
-        "the balance was corrected since the run read it: the next run tells whether it still differs",
+        "the balance was corrected since the run read it: the next run finds whether it still differs",
     )
     .keyed(Operation::Adjustment);
 
@@ -142,9 +142,11 @@ pub(crate) async fn answer(
     let plan = async |cx| {
         let (_, found) = app.found_break(who.tenant(), run, finding).await?;
         let none = || Problem::invalid_field("finding_id", "is a break that proposes no adjustment");
-        let (account, proposal) = (found.account().ok_or_else(none)?, found.proposed.ok_or_else(none)?);
-        let finding = Some(Answered { run, finding, seen: proposal.seen });
-        let adjustment = Adjustment { account, delta: proposal.delta, reason: ReasonCode::Reconciliation, finding };
+        let account = found.account().ok_or_else(none)?;
+        let (asset, proposal) = (found.asset.ok_or_else(none)?, found.proposed.ok_or_else(none)?);
+        let Proposal { delta, exposure, seen } = proposal;
+        let finding = Some(Answered { run, finding, seen, exposure });
+        let adjustment = Adjustment { account, asset, delta, reason: ReasonCode::Reconciliation, finding };
         request_adjustment(&app, &who, &claim, (adjustment, &note.text()?), &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)

@@ -256,7 +256,7 @@ impl Ledger {
     /// As [`Ledger::open`].
     pub fn give(&mut self, customer: CustomerId, units: u64) {
         let (account, delta) = (Account::Customer(customer), yen(units).credit());
-        let adjustment = Adjustment { account, delta, reason: ReasonCode::Correction, finding: None };
+        let adjustment = Adjustment::posting(account, delta, ReasonCode::Correction);
         let cx = self.cx();
         let (tenant, reason) = (&self.tenant, &text("bulk"));
         let adjust = Adjust { tenant, requested_by: staff(1), adjustment: &adjustment, reason };

@@ -65,6 +65,8 @@ pub struct BreakJson {
     pub follows: Maybe<String>,
     pub proposed: Maybe<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_exposure: Maybe<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_corrections: Maybe<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_corrected_at: Maybe<String>,
@@ -130,7 +132,11 @@ fn finding(world: &World, found: &BreakJson) -> Finding {
         found: found.found.clone(),
         evidence: found.evidence.iter().cloned().collect(),
         follows: found.follows.clone(),
-        proposal: found.proposed.as_ref().map(|number| Proposal { delta: delta(number), seen: seen(found) }),
+        proposal: (found.proposed.is_some() || found.proposed_exposure.is_some()).then(|| Proposal {
+            delta: found.proposed.as_ref().map(delta),
+            exposure: found.proposed_exposure.as_ref().map(delta),
+            seen: seen(found),
+        }),
         seen_at: None,
         asset,
     }

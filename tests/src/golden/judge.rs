@@ -155,7 +155,7 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
         }
         for (account, asset, balance) in balances::balances(contents) {
             sums.insert((account.clone(), asset.clone()), balance.balance);
-            sums.insert((account.clone(), format!("exposure of {asset}")), balance.exposure);
+            sums.insert((account.clone(), format!("{EXPOSURE}{asset}")), balance.exposure);
             sums.insert((account.clone(), held(&asset)), balance.held);
             sums.insert((account, format!("{RESERVED}{asset}")), balance.reserved);
         }
@@ -169,9 +169,15 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
     after
 }
 
-/// Held amounts count in the journal like available ones; reserved amounts are not in the journal.
+/// Held amounts count in the journal like available ones. Reserved amounts, and corrections of an exposure, are not in the
+/// journal.
 const HELD: &str = "held of ";
 const RESERVED: &str = "reserved of ";
+const EXPOSURE: &str = "exposure of ";
+
+fn is_in_journal(effect: &str) -> bool {
+    !effect.starts_with(RESERVED) && !effect.starts_with(EXPOSURE)
+}
 
 pub(super) fn held(asset: &str) -> String {
     format!("{HELD}{asset}")
@@ -179,11 +185,11 @@ pub(super) fn held(asset: &str) -> String {
 
 /// The asset of an effect, for any part of a balance item.
 fn asset_of(effect: &str) -> &str {
-    effect.strip_prefix(HELD).or_else(|| effect.strip_prefix(RESERVED)).unwrap_or(effect)
+    [HELD, RESERVED, EXPOSURE].into_iter().find_map(|part| effect.strip_prefix(part)).unwrap_or(effect)
 }
 
 /// The changes of the balance items of customers and cards that the effects require. The exposure is always the sum of
-/// the three parts.
+/// the three parts, and of its own correction.
 #[must_use]
 pub fn expected_changes(effects: &Effects) -> Sums {
     let mut sums = Sums::new();
@@ -193,9 +199,11 @@ pub fn expected_changes(effects: &Effects) -> Sums {
         }
         for (asset, change) in changes {
             let change: Decimal = change.parse().unwrap();
-            sums.insert((account.clone(), asset.clone()), change);
+            if !asset.starts_with(EXPOSURE) {
+                sums.insert((account.clone(), asset.clone()), change);
+            }
             if account.starts_with("customer:") {
-                *sums.entry((account.clone(), format!("exposure of {}", asset_of(asset)))).or_default() += change;
+                *sums.entry((account.clone(), format!("{EXPOSURE}{}", asset_of(asset)))).or_default() += change;
             }
         }
     }
@@ -267,13 +275,13 @@ fn check_books(vector: &Vector, executed: &Executed) {
     let mut per_asset = BTreeMap::<&str, Decimal>::new();
     for ((_, asset), change) in &effects {
         assert!(!change.is_zero());
-        if !asset.starts_with(RESERVED) {
+        if is_in_journal(asset) {
             *per_asset.entry(asset_of(asset)).or_default() += change;
         }
     }
     assert!(per_asset.values().all(Decimal::is_zero), "the effects do not sum to zero: {per_asset:?}");
     assert_eq!(balance_changes(&executed.before, &executed.after), expected_changes(&vector.case.effects), "balances");
-    let effects: Sums = effects.into_iter().filter(|((_, asset), _)| !asset.starts_with(RESERVED)).collect();
+    let effects: Sums = effects.into_iter().filter(|((_, asset), _)| is_in_journal(asset)).collect();
     assert_eq!(posted(&executed.before, &executed.after), effects, "the journal");
     let merchants: Sums = effects.into_iter().filter(|((account, _), _)| account.starts_with("merchant:")).collect();
     let work = merchant_work(&executed.before, &executed.after);

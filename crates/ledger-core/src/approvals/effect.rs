@@ -3,7 +3,7 @@
 use super::command::Command;
 use crate::account::Account;
 use crate::ids::{MerchantId, TerminalOwner};
-use crate::money::{Amount, Asset};
+use crate::money::{Amount, Asset, Delta};
 use std::collections::BTreeSet;
 
 /// What a command would do, in figures.
@@ -40,7 +40,10 @@ impl Command {
                 amount: Some(amount.clone()),
                 count: Some(customers.len()),
             },
-            Self::Adjustment(adjustment) => of(adjustment.account, adjustment.delta.size().as_ref()),
+            Self::Adjustment(adjustment) => Effect {
+                asset: Some(adjustment.asset.clone()),
+                ..of(adjustment.account, adjustment.delta.as_ref().and_then(Delta::size).as_ref())
+            },
             Self::TopupDecision(decision) => of(decision.wallet, None),
             Self::CashCeiling { owner, ceiling: amount, .. } | Self::CashRoom { owner, room: amount, .. } => {
                 of_owner(owner, Some(amount))
@@ -97,10 +100,11 @@ impl Command {
             | Self::SignInMove(_)
             | Self::CashDeposit { .. } => Vec::new(),
             Self::Adjustment(adjustment) => {
-                let direction = if adjustment.delta.is_debit() { "debit" } else { "credit" };
+                let direction = |delta: &Delta| if delta.is_debit() { "debit" } else { "credit" };
+                let direction = adjustment.delta.as_ref().map(|delta| ("direction", direction(delta).to_owned()));
                 let finding = adjustment.finding.as_ref().map(|finding| ("finding", finding.name()));
-                let of = [("direction", direction.to_owned()), ("reason_code", adjustment.reason.name().to_owned())];
-                of.into_iter().chain(finding).collect()
+                let reason = ("reason_code", adjustment.reason.name().to_owned());
+                direction.into_iter().chain([reason]).chain(finding).collect()
             }
             Self::TopupDecision(decision) => {
                 let of = [("topup_id", decision.topup.to_string()), ("way", decision.way.name().to_owned())];

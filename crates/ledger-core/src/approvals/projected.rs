@@ -142,6 +142,12 @@ impl Command {
                 let of = changes.iter().map(|change| (change.rule, before(change.rule), change.value()));
                 Ok(of.map(|(rule, from, to)| ValueChange::new(rule, Some(from), Some(to))).collect())
             }
+            Self::Adjustment(adjustment) => {
+                let changed = adjustment.exposure_change(seen.item(0))?;
+                let changed =
+                    changed.map(|(from, to)| ValueChange::new("exposure", Some(from.text()), Some(to.text())));
+                Ok(changed.into_iter().collect())
+            }
             Self::SignInMove(of) => one("subject", Some(of.seen.to_string()), of.subject.to_string()),
             Self::CashRoom { terminal, room, .. } => {
                 let Some(rooms) = seen.item(0).map(CashRooms::read).transpose()? else { return Ok(Vec::new()) };
@@ -168,7 +174,6 @@ impl Command {
             }
             Self::Grant { .. }
             | Self::BulkGrant { .. }
-            | Self::Adjustment(_)
             | Self::TopupDecision(_)
             | Self::Refund(_)
             | Self::CashReversal(_)

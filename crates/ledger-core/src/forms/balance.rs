@@ -25,10 +25,45 @@ pub(crate) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> O
 /// Debits: `ADD balance :delta` if the account exists, is not frozen and has the amount.
 #[must_use]
 pub fn debit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
-    let mut clauses = vec![exists()];
-    clauses.extend(spendable(account));
-    clauses.push(holds(amount, Failure::Insufficient));
-    change(tenant, role, (account, amount.debit()), now, clauses)
+    change(tenant, role, (account, amount.debit()), now, debitable(account, amount))
+}
+
+/// Requires that the account exists, is not frozen and has the amount.
+pub(crate) fn debitable(account: Account, amount: &Amount) -> Vec<Clause> {
+    let guards = std::iter::once(exists()).chain(spendable(account));
+    guards.chain([holds(amount, Failure::Insufficient)]).collect()
+}
+
+/// What an adjustment adds to a balance item. At least one of them is set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Adjusted<'a> {
+    /// The asset of the balance.
+    pub(crate) asset: &'a Asset,
+    /// What it posts to the available part, and so adds to `exposure` too.
+    pub(crate) posted: Option<&'a Delta>,
+    /// What it adds to `exposure` beyond that, because `exposure` differs from the sum of its parts.
+    pub(crate) exposure: Option<&'a Delta>,
+}
+
+/// Adjusts a balance. The caller gives the guards.
+pub(crate) fn adjust(
+    tenant: &Tenant,
+    role: Role,
+    (account, adjusted): (Account, Adjusted<'_>),
+    now: Timestamp,
+    clauses: Vec<Clause>,
+) -> Option<TransactItem> {
+    let key = balance_key(tenant, account, adjusted.asset)?;
+    let change = BalanceChange::of(account);
+    let change = match adjusted.posted {
+        Some(delta) => change.available("delta", delta.clone()),
+        None => change,
+    };
+    let change = match adjusted.exposure {
+        Some(difference) => change.corrected_exposure("exposure", difference.clone()),
+        None => change.exposure("delta"),
+    };
+    TransactItem::balance(role, key, change, clauses, now)
 }
 
 /// Credits: `ADD balance :delta` if the account exists and is not closed, even if it is frozen.

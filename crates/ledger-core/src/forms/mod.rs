@@ -13,7 +13,8 @@ mod sign_in;
 
 pub(crate) use approval::pending_of_another;
 pub(crate) use balance::{
-    EXPIRES_AT, balance_key, card_active, card_in_date, card_not_ended, check_balance, close, holds, not_frozen, open,
+    Adjusted, EXPIRES_AT, adjust, balance_key, card_active, card_in_date, card_not_ended, check_balance, close,
+    debitable, holds, not_frozen, open,
 };
 pub use balance::{credit, debit, return_credit, settle, top_up};
 pub(crate) use cash_room::{

@@ -113,17 +113,19 @@ pub struct Finding {
     pub evidence: BTreeSet<String>,
     /// The subject of the break that explains this one, if there is one.
     pub follows: Option<String>,
-    /// The adjustment that would correct the balance. One person may request it and another approve it.
+    /// The adjustment that would correct the balance or its exposure. One person may request it and another approve it.
     pub proposal: Option<Proposal>,
     /// The item that shows the break, if reading that item again is enough to confirm it.
     pub seen_at: Option<Key>,
 }
 
-/// A proposed adjustment.
+/// A proposed adjustment. It posts, corrects `exposure`, or does both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// The change of the available part.
-    pub delta: Delta,
+    /// The change of the available part, which is posted and changes `exposure` too.
+    pub delta: Option<Delta>,
+    /// What a wallet's `exposure` is below the sum of its parts, or above it: added to it beyond what is posted.
+    pub exposure: Option<Delta>,
     /// The version of the balance's corrections at the read.
     pub seen: SeenCorrections,
 }

@@ -16,7 +16,8 @@ pub(super) const SUMS: [&str; 4] = [attr::BALANCE, attr::HELD, attr::RESERVED, a
 ///
 /// The golden vectors fix the order and the placeholders.
 // INVARIANT: what is added to each sum follows from the postings and the reservation: `exposure` of a customer changes
-// by the sum of all of them.
+// by the sum of all of them. A correction of `exposure` adds to that what it differs by from its parts; only an adjustment
+// for a break may have one: `BuildError::ExposureCorrected`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BalanceChange {
     account: Account,
@@ -29,6 +30,8 @@ enum Part {
     Reserved(Delta),
     /// The place at which the expression names `exposure`.
     Exposure,
+    /// The same, and what is added to `exposure` beyond the sum of the other parts.
+    ExposureCorrection(Delta),
 }
 
 impl BalanceChange {
@@ -59,6 +62,11 @@ impl BalanceChange {
         self.with(Part::Exposure, placeholder)
     }
 
+    /// Names `exposure` at this place, and adds to its change what it is below the sum of its parts, or above it.
+    pub(crate) fn corrected_exposure(self, placeholder: &'static str, difference: Delta) -> Self {
+        self.with(Part::ExposureCorrection(difference), placeholder)
+    }
+
     fn with(mut self, part: Part, placeholder: &'static str) -> Self {
         self.parts.push((part, placeholder));
         self
@@ -68,7 +76,15 @@ impl BalanceChange {
     pub(super) fn postings(&self) -> impl Iterator<Item = &Posting> {
         self.parts.iter().filter_map(|(part, _)| match part {
             Part::Posted(posting) => Some(posting),
-            Part::Reserved(_) | Part::Exposure => None,
+            Part::Reserved(_) | Part::Exposure | Part::ExposureCorrection(_) => None,
+        })
+    }
+
+    /// Whether it changes `exposure` otherwise than by the sum of the parts.
+    pub(super) fn corrects_exposure(&self) -> bool {
+        self.parts.iter().any(|(part, _)| match part {
+            Part::ExposureCorrection(_) => true,
+            Part::Posted(_) | Part::Reserved(_) | Part::Exposure => false,
         })
     }
 
@@ -80,7 +96,7 @@ impl BalanceChange {
                 Bucket::Held => true,
             },
             Part::Reserved(_) => true,
-            Part::Exposure => false,
+            Part::Exposure | Part::ExposureCorrection(_) => false,
         })
     }
 
@@ -89,11 +105,12 @@ impl BalanceChange {
         let (mut sums, mut exposure) = (BTreeMap::new(), None::<Delta>);
         for (part, _) in &self.parts {
             let (attribute, delta) = match part {
-                Part::Posted(posting) => (sum_of(posting.bucket), &posting.delta),
-                Part::Reserved(delta) => (attr::RESERVED, delta),
+                Part::Posted(posting) => (Some(sum_of(posting.bucket)), &posting.delta),
+                Part::Reserved(delta) => (Some(attr::RESERVED), delta),
+                Part::ExposureCorrection(difference) => (None, difference),
                 Part::Exposure => continue,
             };
-            let _ = sums.insert(attribute, delta.clone());
+            sums.extend(attribute.map(|attribute| (attribute, delta.clone())));
             exposure = match exposure {
                 Some(so_far) => so_far.checked_add(delta).ok()?,
                 None => Some(delta.clone()),
@@ -113,7 +130,7 @@ impl BalanceChange {
             let attribute = match part {
                 Part::Posted(posting) => sum_of(posting.bucket),
                 Part::Reserved(_) => attr::RESERVED,
-                Part::Exposure => attr::EXPOSURE,
+                Part::Exposure | Part::ExposureCorrection(_) => attr::EXPOSURE,
             };
             if let Some(delta) = sums.remove(attribute) {
                 update = update.add(attribute, *placeholder, Value::N(delta.text()));

@@ -199,6 +199,11 @@ impl TransactItem {
         self.changes.iter().flat_map(BalanceChange::postings)
     }
 
+    /// Whether it changes `exposure` otherwise than by the sum of its parts.
+    pub(super) fn corrects_exposure(&self) -> bool {
+        self.changes.iter().any(BalanceChange::corrects_exposure)
+    }
+
     /// Whether it updates its item.
     pub(crate) fn is_update(&self) -> bool {
         match self.action {

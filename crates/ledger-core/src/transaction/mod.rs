@@ -108,6 +108,9 @@ pub enum BuildError {
     /// `exposure` changes otherwise than its parts, or headroom otherwise than it is reserved.
     #[error("`exposure` does not change by the sum of balance, held and reserved ({0:?})")]
     Exposure(Role),
+    /// `exposure` is corrected by another operation than an adjustment.
+    #[error("`exposure` is corrected by an operation that is not an adjustment ({0:?})")]
+    ExposureCorrected(Role),
     /// Headroom is reserved or released without a marker, so a retry would do it twice.
     #[error("headroom changes without a marker ({0:?})")]
     UnmarkedExposure(Role),
@@ -190,6 +193,10 @@ impl Transaction {
     pub(crate) fn marked(marker: TransactItem, draft: Draft, from: &Provenance) -> Result<Self, BuildError> {
         if marker.role() != Role::Marker {
             return Err(BuildError::EffectWithoutJournal(marker.role()));
+        }
+        let corrected = draft.items.iter().find(|item| item.corrects_exposure());
+        if let (Some(item), true) = (corrected, from.operation != Operation::Adjustment) {
+            return Err(BuildError::ExposureCorrected(item.role()));
         }
         let mut items = vec![marker];
         items.extend(draft.items);

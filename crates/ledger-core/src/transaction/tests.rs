@@ -1,6 +1,7 @@
 //! Invalid drafts are rejected when they are assembled, each with its own error. The drafts are made by hand, because no
 //! builder makes one.
 
+mod exposure_correction;
 mod open_wallet;
 
 use super::*;

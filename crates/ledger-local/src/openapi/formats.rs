@@ -8,7 +8,7 @@ const AMOUNT: &str = r"^-?(0|[1-9]\d*)(\.\d+)?$";
 /// The addresses that `FreeText::email` accepts: more than the format `email`. Spaces around an address are dropped.
 const EMAIL: &str = r"^\s*[^@\s]+@[^@\s.]+(\.[^@\s.]+)+\s*$";
 const ASSET: &str = "^(ECOPAY|POINT|JCREDIT|REGIONAL#[a-z0-9-]{1,32})$";
-const AMOUNTS: [&str; 33] = [
+const AMOUNTS: [&str; 35] = [
     "amount",
     "balance",
     "balance_short",
@@ -17,6 +17,7 @@ const AMOUNTS: [&str; 33] = [
     "credited",
     "deducted_for_spent_points",
     "delta",
+    "exposure_delta",
     "fee",
     "held",
     "kept",
@@ -31,6 +32,7 @@ const AMOUNTS: [&str; 33] = [
     "points_earned",
     "points_taken_back",
     "proposed",
+    "proposed_exposure",
     "refundable",
     "refunded",
     "refunded_total",

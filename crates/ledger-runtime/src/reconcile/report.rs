@@ -76,7 +76,8 @@ pub(super) fn line(finding: &Finding) -> Value {
         "found": finding.found,
         "evidence": finding.evidence,
         "follows": finding.follows,
-        "proposed": finding.proposal.as_ref().map(|proposal| proposal.delta.text()),
+        "proposed": finding.proposal.as_ref().and_then(|proposal| proposal.delta.as_ref()).map(Delta::text),
+        "proposed_exposure": finding.proposal.as_ref().and_then(|proposal| proposal.exposure.as_ref()).map(Delta::text),
         "seen_corrections": finding.proposal.as_ref().map(|proposal| proposal.seen.count),
         "seen_corrected_at": finding.proposal.as_ref().and_then(|proposal| proposal.seen.last_at).map(|at| at.to_string()),
     })
@@ -94,6 +95,7 @@ struct Line {
     evidence: BTreeSet<String>,
     follows: Option<String>,
     proposed: Option<String>,
+    proposed_exposure: Option<String>,
     seen_corrections: Option<i64>,
     seen_corrected_at: Option<String>,
 }
@@ -105,17 +107,21 @@ pub(super) fn read_line(text: &str) -> Option<Finding> {
         Some(asset) => Some(Asset::parse(&asset).ok()?),
         None => None,
     };
-    let proposal = match (line.proposed, &asset) {
-        (Some(delta), Some(asset)) => {
+    let part = |text: Option<String>, asset: &Asset| match text {
+        Some(text) => Delta::from_stored(asset.clone(), &text).ok().map(Some),
+        None => Some(None),
+    };
+    let proposal = match (line.proposed, line.proposed_exposure, &asset) {
+        (None, None, _) => None,
+        (_, _, None) => return None,
+        (delta, exposure, Some(asset)) => {
             let last_at = match line.seen_corrected_at {
                 Some(at) => Some(Timestamp::parse(&at).ok()?),
                 None => None,
             };
             let seen = SeenCorrections { count: line.seen_corrections?, last_at };
-            Some(Proposal { delta: Delta::from_stored(asset.clone(), &delta).ok()?, seen })
+            Some(Proposal { delta: part(delta, asset)?, exposure: part(exposure, asset)?, seen })
         }
-        (Some(_), None) => return None,
-        (None, _) => None,
     };
     Some(Finding {
         tenant: Tenant::parse(&line.tenant).ok()?,

@@ -1,6 +1,7 @@
 //! Reconciliations, as the operator API shows them.
 
 use super::words;
+use ledger_core::money::Delta;
 use ledger_core::reconcile::run::{FoundBreak, Run};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -68,9 +69,12 @@ pub struct FindingView {
     /// The subject of the break that may explain it: check that one first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
-    /// The amount that an adjustment would add to the balance. A second person must approve it.
+    /// The amount that an adjustment would post to the balance. A second person must approve it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
+    /// The amount that the adjustment would add to the exposure, which counts against the wallet's cap, beyond what it posts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed_exposure: Option<String>,
     /// The adjustment that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adjustment_id: Option<String>,
@@ -119,7 +123,8 @@ impl From<&FoundBreak> for FindingView {
             found: found.found.clone(),
             evidence: found.evidence.clone(),
             follows: found.follows.clone(),
-            proposed: found.proposed.as_ref().map(|proposal| proposal.delta.text()),
+            proposed: found.proposed.as_ref().and_then(|proposal| proposal.delta.as_ref()).map(Delta::text),
+            proposed_exposure: found.proposed.as_ref().and_then(|proposal| proposal.exposure.as_ref()).map(Delta::text),
             adjustment_id: found.adjustment.map(|id| id.to_string()),
         }
     }

@@ -149,7 +149,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     }
     for (account, delta) in [(Account::Customer(a), yen(amount).debit()), (Account::Card(card()), yen(amount).credit())]
     {
-        let adjustment = Adjustment { account, delta, reason: ReasonCode::Fraud, finding: None };
+        let adjustment = Adjustment::posting(account, delta, ReasonCode::Fraud);
         let (tenant, reason) = (&tenant(), &text("why"));
         let adjust = Adjust { tenant, requested_by: staff(1), adjustment: &adjustment, reason };
         let draft = adjustments::plan(&adjust, terms, &cx_).unwrap();

@@ -9,7 +9,7 @@ use crate::settlements::ReturnedTransfer;
 use crate::topups::{DecisionKind, TopupDecision};
 
 fn adjustment(delta: Delta, finding: Option<Answered>) -> Adjustment {
-    Adjustment { account: Account::Customer(customer()), delta, reason: ReasonCode::Correction, finding }
+    Adjustment { finding, ..Adjustment::posting(Account::Customer(customer()), delta, ReasonCode::Correction) }
 }
 
 fn decision(refund: Option<RefundId>, object: Option<&str>) -> TopupDecision {
@@ -22,9 +22,9 @@ fn decision(refund: Option<RefundId>, object: Option<&str>) -> TopupDecision {
     }
 }
 
-fn answered() -> Answered {
+fn answered(exposure: Option<Delta>) -> Answered {
     let seen = SeenCorrections { count: 1, last_at: Some(cx().now) };
-    Answered { run: RunId::new(Uuid::from_u128(30)), finding: FindingId::new(Uuid::from_u128(31)), seen }
+    Answered { run: RunId::new(Uuid::from_u128(30)), finding: FindingId::new(Uuid::from_u128(31)), seen, exposure }
 }
 
 /// One of each kind.
@@ -51,7 +51,12 @@ pub(super) fn commands() -> Vec<Command> {
         grant(),
         Command::BulkGrant { customers: vec![customer(), CustomerId::new(Uuid::from_u128(3))], amount: points("1") },
         Command::Adjustment(adjustment(yen("1000").debit(), None)),
-        Command::Adjustment(adjustment(points("5").credit(), Some(answered()))),
+        Command::Adjustment(adjustment(points("5").credit(), Some(answered(None)))),
+        Command::Adjustment(adjustment(points("5").credit(), Some(answered(Some(points("5").debit()))))),
+        Command::Adjustment(Adjustment {
+            delta: None,
+            ..adjustment(points("5").credit(), Some(answered(Some(points("5").debit()))))
+        }),
         Command::TopupDecision(decision(None, None)),
         Command::TopupDecision(decision(Some(RefundId::new(Uuid::from_u128(33))), Some("re_1 failed 300 jpy"))),
         Command::SettlementReturn(ReturnedTransfer {

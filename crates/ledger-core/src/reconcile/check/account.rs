@@ -143,11 +143,14 @@ impl Sums {
         for later in self.later.iter().filter(|later| later.at <= stored.updated_at) {
             sums.add(later.part, later.delta);
         }
+        let are_other_parts_right = stored.held == sums.held && stored.reserved == self.reserving;
         if stored.balance != sums.available {
             let differs = finding(BreakKind::BalanceDiffers).expected(sums.available).found(stored.balance);
-            let last_at = stored.corrected_at.map(Timestamp::from_millis);
-            let seen = SeenCorrections { count: stored.corrections, last_at };
-            let proposal = proposal(account, asset, sums.available.minus(stored.balance), seen);
+            let proposal = match are_other_parts_right {
+                true => proposal(account, asset, stored, sums.available.minus(stored.balance)),
+                // What its exposure should be is not known.
+                false => None,
+            };
             findings.push(Finding { proposal, ..differs });
         }
         if stored.held != sums.held {
@@ -172,7 +175,7 @@ fn by_itself(stored: &BalanceAmounts, tenant: &Tenant, account: Account, asset: 
     let finding = |kind| Finding::new(tenant, kind, account).of(asset);
     let mut findings = Vec::new();
     let is_merchant = matches!(account, Account::Merchant(_));
-    let BalanceAmounts { balance, held, reserved, owed, exposure, .. } = *stored;
+    let BalanceAmounts { balance, held, reserved, owed, .. } = *stored;
     let parts = [(attr::BALANCE, balance), (attr::HELD, held), (attr::RESERVED, reserved), (attr::OWED, owed)];
     for (name, part) in parts {
         if part.is_negative() && !(is_merchant && name == attr::BALANCE) {
@@ -180,9 +183,9 @@ fn by_itself(stored: &BalanceAmounts, tenant: &Tenant, account: Account, asset: 
             findings.push(negative.found(part));
         }
     }
-    let sum = balance.plus(held).plus(reserved);
-    if let Some(exposure) = exposure.filter(|exposure| *exposure != sum) {
-        findings.push(finding(BreakKind::ExposureDiffers).expected(sum).found(exposure));
+    if let Some(exposure) = stored.exposure.filter(|exposure| *exposure != stored.exposed()) {
+        let differs = finding(BreakKind::ExposureDiffers).expected(stored.exposed()).found(exposure);
+        findings.push(Finding { proposal: proposal(account, asset, stored, Num::ZERO), ..differs });
     }
     findings
 }
@@ -195,12 +198,20 @@ impl Unreadable {
     }
 }
 
-/// The adjustment of a wallet or a card. A merchant's balance is a projection and cannot be adjusted.
-fn proposal(account: Account, asset: &Asset, difference: Num, seen: SeenCorrections) -> Option<Proposal> {
+/// The adjustment of a wallet or a card: `difference` is what its available part is short of. A merchant's balance is a
+/// projection and cannot be adjusted.
+fn proposal(account: Account, asset: &Asset, stored: &BalanceAmounts, difference: Num) -> Option<Proposal> {
     match account {
         Account::Customer(_) | Account::Card(_) => {
-            let delta = Delta::from_stored(asset.clone(), &difference.to_string()).ok()?;
-            Some(Proposal { delta, seen })
+            // A part that cannot be stored must not be left out of the other's proposal.
+            let part = |difference: Num| match difference.is_zero() {
+                true => Some(None),
+                false => Delta::from_stored(asset.clone(), &difference.to_string()).ok().map(Some),
+            };
+            let of_exposure = stored.exposure.map(|exposure| stored.exposed().minus(exposure)).unwrap_or_default();
+            let (delta, exposure) = (part(difference)?, part(of_exposure)?);
+            let last_at = stored.corrected_at.map(Timestamp::from_millis);
+            Some(Proposal { delta, exposure, seen: SeenCorrections { count: stored.corrections, last_at } })
         }
         Account::Merchant(_) | Account::Tenant(_) => None,
     }

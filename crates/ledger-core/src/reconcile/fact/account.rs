@@ -95,3 +95,10 @@ pub struct BalanceAmounts {
     /// When it last changed.
     pub updated_at: i64,
 }
+
+impl BalanceAmounts {
+    /// The sum of the parts that the cap applies to.
+    pub(in crate::reconcile) fn exposed(&self) -> Num {
+        self.balance.plus(self.held).plus(self.reserved)
+    }
+}

@@ -8,6 +8,9 @@ use crate::keys::{self, attr};
 use crate::money::Asset;
 use crate::reconcile::{BreakKind, Finding, Proposal};
 
+const PROPOSED: &str = "proposed";
+const PROPOSED_EXPOSURE: &str = "proposed_exposure";
+
 /// A stored break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundBreak {
@@ -27,7 +30,7 @@ pub struct FoundBreak {
     pub evidence: Vec<String>,
     /// The subject of the break that explains it.
     pub follows: Option<String>,
-    /// The adjustment that would correct the balance.
+    /// The adjustment that would correct the balance or its exposure.
     pub proposed: Option<Proposal>,
     /// The adjustment that was requested for it, if one was.
     pub adjustment: Option<ApprovalId>,
@@ -51,7 +54,10 @@ pub(super) fn stored(tenant: &Tenant, (run, id): (RunId, FindingId), found: &Fin
         item.insert("follows".to_owned(), Value::s(follows));
     }
     if let Some(proposal) = &found.proposal {
-        item.insert("proposed".to_owned(), Value::N(proposal.delta.text()));
+        let parts = [(PROPOSED, &proposal.delta), (PROPOSED_EXPOSURE, &proposal.exposure)];
+        let parts =
+            parts.into_iter().filter_map(|(name, delta)| Some((name.to_owned(), Value::N(delta.as_ref()?.text()))));
+        item.extend(parts);
         item.extend(proposal.seen.attributes());
     }
     item
@@ -64,14 +70,14 @@ impl FoundBreak {
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let asset = item.opt_parsed("asset", Asset::parse)?;
-        let delta = match &asset {
-            Some(asset) => item.opt_delta("proposed", asset.clone())?,
-            None if item.opt_number("proposed")?.is_some() => return Err(ItemError::invalid("asset")),
-            None => None,
+        let part = |name| match &asset {
+            Some(asset) => item.opt_delta(name, asset.clone()),
+            None if item.opt_number(name)?.is_some() => Err(ItemError::invalid("asset")),
+            None => Ok(None),
         };
-        let proposed = match delta {
-            Some(delta) => Some(Proposal { delta, seen: SeenCorrections::kept(item)? }),
-            None => None,
+        let proposed = match (part(PROPOSED)?, part(PROPOSED_EXPOSURE)?) {
+            (None, None) => None,
+            (delta, exposure) => Some(Proposal { delta, exposure, seen: SeenCorrections::kept(item)? }),
         };
         Ok(Self {
             id: item.parsed("finding_id", FindingId::parse)?,

@@ -1,7 +1,9 @@
 //! Balances against their postings and holds.
 
 use super::*;
+use crate::money::Delta;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 #[test]
@@ -58,9 +60,38 @@ fn wallet_gets_a_proposal_and_a_merchant_none() {
         let found = found(&money_of(account), &[posted(false, "10", 1), stored("11", "0", "0", 1)], &scope());
         let [finding] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((finding.expected.as_str(), finding.found.as_str()), ("10", "11"));
-        let proposed = finding.proposal.as_ref().map(|proposal| proposal.delta.text());
-        assert_eq!(proposed.as_deref(), delta);
+        assert_eq!(proposed(finding), delta.map(|delta| [Some(delta.to_owned()), None]));
     }
+}
+
+/// What is proposed for a finding: what is posted, and what is added to `exposure` beyond that.
+fn proposed(finding: &Finding) -> Option<[Option<String>; 2]> {
+    let text = |delta: &Option<Delta>| delta.as_ref().map(Delta::text);
+    finding.proposal.as_ref().map(|proposal| [text(&proposal.delta), text(&proposal.exposure)])
+}
+
+#[test]
+fn proposal_corrects_exposure_with_the_balance_and_alone() {
+    let of = |balance: &str, held: &str, exposure: &str| {
+        let amounts = BalanceAmounts { exposure: Some(num(exposure)), ..amounts(balance, held, "0", 1) };
+        let stored = AccountFact::Balance { item: BalanceItem::Own, amounts };
+        let mut found = found(&money_of(wallet()), &[posted(false, "10", 1), stored], &scope());
+        explain(&mut found);
+        found.into_iter().map(|finding| (finding.kind.name(), proposed(&finding))).collect::<BTreeMap<_, _>>()
+    };
+    let both =
+        |delta: Option<&str>, exposure: Option<&str>| Some([delta, exposure].map(|part| part.map(str::to_owned)));
+    let (differs, exposed) = ("balance_differs", "exposure_differs");
+    assert!(of("10", "0", "10").is_empty());
+    assert_eq!(of("11", "0", "11"), BTreeMap::from([(differs, both(Some("-1"), None))]));
+    assert_eq!(of("11", "0", "10"), BTreeMap::from([(differs, both(Some("-1"), Some("1"))), (exposed, None)]));
+    assert_eq!(of("7", "0", "10"), BTreeMap::from([(differs, both(Some("3"), Some("-3"))), (exposed, None)]));
+    assert_eq!(of("11", "0", "90"), BTreeMap::from([(differs, both(Some("-1"), Some("-79"))), (exposed, None)]));
+    assert_eq!(of("10", "0", "90"), BTreeMap::from([(exposed, both(None, Some("-80")))]));
+    assert_eq!(of("10", "0", "4"), BTreeMap::from([(exposed, both(None, Some("6")))]));
+    // While another part differs, what the exposure should be is not known.
+    assert_eq!(of("9", "1", "10"), BTreeMap::from([(differs, None), ("held_differs", None)]));
+    assert_eq!(of("10", "1", "10"), BTreeMap::from([(exposed, None), ("held_differs", None)]));
 }
 
 #[test]

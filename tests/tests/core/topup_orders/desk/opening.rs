@@ -28,7 +28,7 @@ impl Handler {
         if balance > 0 {
             let requester = StaffId::new(super::id(8));
             let (account, delta) = (Account::Customer(self.customer), yen(balance).credit());
-            let adjustment = Adjustment { account, delta, reason: ReasonCode::Opening, finding: None };
+            let adjustment = Adjustment::posting(account, delta, ReasonCode::Opening);
             let reason = FreeText::parse("the opening balance", 140).unwrap();
             let adjust =
                 Adjust { tenant: &self.tenant, requested_by: requester, adjustment: &adjustment, reason: &reason };
