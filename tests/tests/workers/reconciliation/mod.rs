@@ -8,5 +8,7 @@ mod machine;
 mod payouts;
 mod periods;
 pub(crate) mod planted;
+mod put_back;
 mod runs;
 mod totals;
+mod ways;
