@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::adjustments::{Adjustment, Answered, ReasonCode};
+use crate::dynamo::{Item, Value};
 use crate::forms::SeenCorrections;
 use crate::ids::{FindingId, RefundId, RunId, SettlementId, TopupId};
 use crate::money::Delta;
@@ -25,6 +26,55 @@ fn decision(refund: Option<RefundId>, object: Option<&str>) -> TopupDecision {
 fn answered(exposure: Option<Delta>) -> Answered {
     let seen = SeenCorrections { count: 1, last_at: Some(cx().now) };
     Answered { run: RunId::new(Uuid::from_u128(30)), finding: FindingId::new(Uuid::from_u128(31)), seen, exposure }
+}
+
+/// An adjustment that corrects an exposure alone.
+fn of_exposure() -> Adjustment {
+    Adjustment { delta: None, ..adjustment(points("5").credit(), Some(answered(Some(points("5").debit())))) }
+}
+
+#[test]
+fn adjustment_of_an_exposure_has_a_beneficiary_and_no_amount() {
+    let command = Command::Adjustment(of_exposure());
+    assert_eq!(command.beneficiaries(), [Account::Customer(customer())]);
+    let effect = command.effect();
+    assert_eq!((effect.account, effect.amount), (Some(Account::Customer(customer())), None));
+    assert!(command.details().iter().all(|(name, _)| *name != "direction"));
+    // A card has no exposure.
+    let mut of_card = command.item();
+    of_card.insert("account".to_owned(), Value::s(Account::Card(CardId::new(Uuid::from_u128(26)))));
+    assert!(Command::read(&of_card).is_err());
+}
+
+#[test]
+fn adjustment_of_an_exposure_is_stale_once_it_differs_otherwise() {
+    let balance = |parts: [i64; 4], corrections: i64| {
+        let names = [attr::BALANCE, attr::HELD, attr::RESERVED, attr::EXPOSURE];
+        let mut item: Item =
+            names.iter().zip(parts).map(|(name, part)| ((*name).to_owned(), Value::int(part))).collect();
+        item.insert("corrections".to_owned(), Value::int(corrections));
+        item
+    };
+    let (command, change) = (of_exposure(), |from: i64, to: i64| Some((from.to_string(), to.to_string())));
+    // What is paid, held and reserved meanwhile changes both alike.
+    for (parts, corrections, is_stale) in [
+        ([10, 0, 0, 15], 1, false),
+        ([3, 2, 4, 14], 1, false),
+        ([10, 0, 0, 15], 2, true),
+        ([10, 0, 0, 14], 1, true),
+        ([10, 0, 0, 10], 1, true),
+    ] {
+        let item = balance(parts, corrections);
+        assert_eq!(command.is_stale(Some(&item)).unwrap(), is_stale, "{parts:?}");
+    }
+    let shown = |adjustment: &Adjustment| {
+        let changed = adjustment.exposure_change(Some(&balance([10, 0, 0, 15], 1))).unwrap();
+        changed.map(|(from, to)| (from.text(), to.text()))
+    };
+    assert_eq!(shown(&command), change(15, 10));
+    let both = adjustment(points("7").credit(), Some(answered(Some(points("5").debit()))));
+    assert_eq!(shown(&both), change(15, 17));
+    assert_eq!(shown(&adjustment(points("7").credit(), Some(answered(None)))), None);
 }
 
 /// One of each kind.
@@ -53,10 +103,7 @@ pub(super) fn commands() -> Vec<Command> {
         Command::Adjustment(adjustment(yen("1000").debit(), None)),
         Command::Adjustment(adjustment(points("5").credit(), Some(answered(None)))),
         Command::Adjustment(adjustment(points("5").credit(), Some(answered(Some(points("5").debit()))))),
-        Command::Adjustment(Adjustment {
-            delta: None,
-            ..adjustment(points("5").credit(), Some(answered(Some(points("5").debit()))))
-        }),
+        Command::Adjustment(of_exposure()),
         Command::TopupDecision(decision(None, None)),
         Command::TopupDecision(decision(Some(RefundId::new(Uuid::from_u128(33))), Some("re_1 failed 300 jpy"))),
         Command::SettlementReturn(ReturnedTransfer {
