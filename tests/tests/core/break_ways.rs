@@ -41,9 +41,8 @@ fn page_has_one_row_for_each_kind_of_break() {
     assert!(others.is_empty(), "no kinds of breaks: {others:?}");
 }
 
-/// What is adjusted is what a run may propose.
 #[test]
-fn page_adjusts_what_a_run_proposes() {
+fn page_adjusts_balances_and_exposures_alone() {
     let page = page();
     let adjusted: Vec<_> = rows(&page)
         .into_iter()
