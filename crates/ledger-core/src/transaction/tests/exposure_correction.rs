@@ -39,7 +39,7 @@ fn exposure_is_corrected_by_an_adjustment_alone() {
     for (posted, entry) in [(Some(&minus), Some(entry(postings()))), (None, None)] {
         let corrected = || adjusted(posted, Some(&more));
         assert!(by(Operation::Adjustment, entry.clone(), corrected()).is_ok());
-        for operation in [Operation::Pay, Operation::Topup, Operation::Grant] {
+        for operation in [Operation::Pay, Operation::Refund, Operation::Grant] {
             let refused = Err(BuildError::ExposureCorrected(Role::Payer));
             assert_eq!(by(operation, entry.clone(), corrected()), refused, "{operation}");
         }
