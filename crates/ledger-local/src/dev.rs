@@ -44,6 +44,7 @@ struct TokenRequest {
     sub: String,
     merchant_id: Option<String>,
     roles: Option<Vec<String>>,
+    email: Option<String>,
 }
 
 /// Issues a token for any tenant and user: the local stack is for development only.
@@ -52,7 +53,7 @@ async fn token(State(issuer): State<Arc<Issuer>>, body: Bytes) -> Response {
     let request: TokenRequest = match serde_json::from_slice(&body) {
         Ok(request) => request,
         Err(error) => {
-            return bad(&format!("send {{tenant, face, sub, merchant_id?, roles?}}: {error}"));
+            return bad(&format!("send {{tenant, face, sub, merchant_id?, roles?, email?}}: {error}"));
         }
     };
     if !FACES.contains(&request.face.as_str()) {
@@ -61,9 +62,10 @@ async fn token(State(issuer): State<Arc<Issuer>>, body: Bytes) -> Response {
     if request.tenant.is_empty() || request.sub.is_empty() {
         return bad("`tenant` and `sub` must not be empty: see /dev/demo for ids");
     }
-    let TokenRequest { tenant, face, sub, merchant_id, roles } = request;
+    let TokenRequest { tenant, face, sub, merchant_id, roles, email } = request;
+    let grant = Grant { tenant, sub, face, merchant_id, roles, email: None, email_verified: false }.with_email(email);
     let now_s = clock::epoch_s();
-    match issuer.issue(&Grant { tenant, sub, face, merchant_id, roles }, now_s, TOKEN_LIFETIME_S) {
+    match issuer.issue(&grant, now_s, TOKEN_LIFETIME_S) {
         Ok(token) => {
             let expires_at = jiff::Timestamp::from_second(now_s.saturating_add(TOKEN_LIFETIME_S));
             let expires_at = expires_at.map(|time| time.to_string()).unwrap_or_default();

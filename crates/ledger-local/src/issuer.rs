@@ -77,6 +77,20 @@ pub struct Grant {
     /// The staff member's roles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
+    /// The person's e-mail address, which counts as verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// `true` with an e-mail address.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub email_verified: bool,
+}
+
+impl Grant {
+    /// The same with a verified e-mail address, if there is one.
+    #[must_use]
+    pub fn with_email(self, email: Option<String>) -> Self {
+        Self { email_verified: email.is_some(), email, ..self }
+    }
 }
 
 /// The claims that a sign-in adds to an access token.

@@ -241,7 +241,8 @@ impl<'a> Seeder<'a> {
                 None if founders.contains(&staff_id) => {}
                 None => {
                     office.operate("/v1/admin/staff", &invited()).await?;
-                    office.send(&Person::operator(staff_id), "/v1/admin/staff/accept", &json!({})).await?;
+                    let person = Person::operator(staff_id).at(email);
+                    office.send(&person, "/v1/admin/staff/accept", &json!({})).await?;
                 }
                 Some(merchant) => match owners.get(merchant) {
                     None => {
@@ -251,7 +252,7 @@ impl<'a> Seeder<'a> {
                     }
                     Some(owner) => {
                         office.send(owner, "/v1/merchant/staff", &invited()).await?;
-                        let person = Person::of_merchant(staff_id, merchant);
+                        let person = Person::of_merchant(staff_id, merchant).at(email);
                         office.send(&person, "/v1/merchant/staff/accept", &json!({})).await?;
                     }
                 },

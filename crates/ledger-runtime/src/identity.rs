@@ -11,6 +11,7 @@ use http::request::Parts;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, Window};
 use ledger_core::ids::{Actor, CustomerId, Employer, MerchantId, Principal, ShopId, StaffId, SubjectId, Tenant};
 use ledger_core::payments::PaymentRecord;
+use ledger_core::personal::Masked;
 use ledger_core::time::Timestamp;
 
 /// A caller with a verified identity.
@@ -48,6 +49,7 @@ pub struct Merchant {
     merchant: MerchantId,
     staff: StaffId,
     shop: Option<ShopId>,
+    email: Option<VerifiedEmail>,
 }
 
 /// The shop that the calling member is limited to, by the member's record.
@@ -59,6 +61,25 @@ pub(crate) struct MemberShop(pub(crate) ShopId);
 pub struct Admin {
     tenant: Tenant,
     staff: StaffId,
+    email: Option<VerifiedEmail>,
+}
+
+/// An e-mail address that the issuer has verified. `Debug` masks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedEmail(Masked<String>);
+
+impl VerifiedEmail {
+    /// The address of the claims; `None` unless `email_verified` is true.
+    fn of(claims: &TokenClaims) -> Option<Self> {
+        let is_verified = claims.get("email_verified").is_some_and(|verified| verified == "true");
+        claims.get("email").filter(|_| is_verified).map(|email| Self(Masked::new(email.clone())))
+    }
+
+    /// The address.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
 }
 
 /// The staff member that a token identifies: whose staff, and which person. It says nothing of what the person may do.
@@ -165,6 +186,12 @@ impl Merchant {
         self.shop
     }
 
+    /// The caller's e-mail address, if the issuer has verified it.
+    #[must_use]
+    pub fn verified_email(&self) -> Option<&VerifiedEmail> {
+        self.email.as_ref()
+    }
+
     /// Whether a payment is the caller's to see and to change: of the merchant, and of the caller's shop.
     #[must_use]
     pub fn owns(&self, payment: &PaymentRecord) -> bool {
@@ -177,6 +204,12 @@ impl Admin {
     #[must_use]
     pub fn staff_id(&self) -> StaffId {
         self.staff
+    }
+
+    /// The caller's e-mail address, if the issuer has verified it.
+    #[must_use]
+    pub fn verified_email(&self) -> Option<&VerifiedEmail> {
+        self.email.as_ref()
     }
 }
 
@@ -256,6 +289,7 @@ impl Merchant {
             merchant: claims.id("merchant_id", MerchantId::parse)?,
             staff: claims.id("sub", StaffId::parse)?,
             shop: None,
+            email: VerifiedEmail::of(claims.all),
         })
     }
 }
@@ -263,7 +297,8 @@ impl Merchant {
 impl Admin {
     fn from_claims(claims: &Claims<'_>) -> Result<Self, Problem> {
         claims.require_face("admin")?;
-        Ok(Self { tenant: claims.tenant.clone(), staff: claims.id("sub", StaffId::parse)? })
+        let (tenant, email) = (claims.tenant.clone(), VerifiedEmail::of(claims.all));
+        Ok(Self { tenant, staff: claims.id("sub", StaffId::parse)?, email })
     }
 }
 
@@ -349,6 +384,12 @@ mod tests {
             let outcome = Claims::read(&all).and_then(|claims| Merchant::from_claims(&claims));
             assert_eq!(outcome.unwrap_err().code(), "unauthenticated", "{wrong}");
         }
+        let with = |verified: &str| {
+            let all = claims(&[&good[..], &[("email", "a@example.jp"), ("email_verified", verified)]].concat());
+            let read = Claims::read(&all).and_then(|claims| Merchant::from_claims(&claims)).unwrap();
+            read.verified_email().map(|email| email.expose().to_owned())
+        };
+        assert_eq!((with("true").as_deref(), with("false"), with("")), (Some("a@example.jp"), None, None));
         for absent in 0..good.len() {
             let mut pairs = good.to_vec();
             pairs.remove(absent);

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::approvals::Requested;
 use crate::endpoint::{Endpoint, Keyed};
 use crate::execute::{Outcome, PlanError, created, ok};
-use crate::identity::{Caller, Member};
+use crate::identity::{Caller, Member, VerifiedEmail};
 use crate::problem::Problem;
 use crate::request::{self, RequestKey, SentText};
 use crate::views::{StaffChangeView, words};
@@ -12,7 +12,7 @@ use ledger_core::account::Account;
 use ledger_core::approvals::Command;
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{Employer, ShopId, StaffId};
-use ledger_core::keys;
+use ledger_core::keys::{self, Key};
 use ledger_core::money::Amount;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::plan::Context;
@@ -77,6 +77,14 @@ impl App {
         let key = keys::staff_member(who.tenant(), who.employer(), id);
         let item = self.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
         Ok(StaffMember::read(who.employer(), &item)?)
+    }
+
+    /// The key of the item that keeps a member's address to the member; `None` if there is none, which no member lacks.
+    async fn person_of(&self, who: &Member, member: &StaffMember) -> Result<Option<Key>, Problem> {
+        let keys = self.ledger().marker_keys().await?;
+        let names = staff::person_names(who.tenant(), who.employer(), &member.email, &keys);
+        let items = self.dynamo().get_many(&names).await?;
+        Ok(names.into_iter().zip(items).find_map(|(name, item)| item.map(|_| name)))
     }
 
     /// Reads the caller's own record for a plan, not from the cache.
@@ -234,7 +242,7 @@ pub async fn change<C: Caller + Sync>(
 pub async fn accept<C: Caller + Sync>(
     app: &App,
     endpoint: &Keyed,
-    (caller, who): (&C, &Member),
+    (caller, who, email): (&C, &Member, Option<&VerifiedEmail>),
     key: RequestKey,
 ) -> Result<Outcome, Problem> {
     let fields = Fields::new().with("staff_id", who.id());
@@ -243,7 +251,12 @@ pub async fn accept<C: Caller + Sync>(
         // No permission is required of a person who is not a member yet, so nothing else refuses an unknown tenant.
         app.terms(who.tenant()).await?;
         let member = app.staff_member(who, who.id()).await?;
-        Ok(staff::plan_accept(who.tenant(), &member, &cx)?)
+        // INVARIANT: the address of a member is the person's own. The member who invites has chosen it, and proves nothing.
+        if !email.is_some_and(|email| staff::is_address_of(email.expose(), &member)) {
+            return Err(Problem::email_unverified().into());
+        }
+        let person = app.person_of(who, &member).await?.ok_or_else(Problem::internal)?;
+        Ok(staff::plan_accept(who.tenant(), (&member, person), &cx)?)
     };
     let outcome = app.perform(claim, admission, plan, |member| ok(&StaffChangeView::from(member))).await;
     app.records().forget_staff(who.tenant(), who.key());

@@ -95,6 +95,7 @@ pub(crate) const ACCEPT: Keyed = Endpoint::post("/v1/admin/staff/accept")
     .open()
     .body::<Empty>()
     .ok::<StaffChangeView>("Accepted")
+    .problems(&[Code::EmailUnverified])
     .when(Code::WrongState, "the caller is not invited")
     .when(Code::NotFound, "the caller has no record")
     .keyed(Operation::StaffAccept);
@@ -104,5 +105,5 @@ pub(crate) async fn accept(
     who: Admin,
     KeyedJson(key, _): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
-    staff::accept(&app, &ACCEPT, (&who, &who.member()), key).await
+    staff::accept(&app, &ACCEPT, (&who, &who.member(), who.verified_email()), key).await
 }

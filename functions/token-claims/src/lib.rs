@@ -1,5 +1,5 @@
 //! Adds the caller's claims to an access token: tenant and API (`face`) from attributes that only the operator can
-//! write, roles from groups. A user without these attributes gets no token.
+//! write, the verified e-mail address, roles from groups. A user without these attributes gets no token.
 
 use aws_lambda_events::cognito::{
     ClaimsAndScopeOverrideDetailsV2, CognitoAccessTokenGenerationV2, CognitoEventUserPoolsPreTokenGenV2,
@@ -48,6 +48,12 @@ fn claims(attributes: &HashMap<String, String>) -> Result<HashMap<String, Value>
         (Some(_) | None, _) => return Err(ClaimsError("no_face")),
     };
     claims.insert("face".to_owned(), face.into());
+    // An access token of Cognito has no address by itself. One that the person has not shown to be theirs is none.
+    let email = attribute("email").filter(|_| attribute("email_verified") == Some("true"));
+    if let Some(email) = email {
+        claims.insert("email".to_owned(), email.into());
+        claims.insert("email_verified".to_owned(), true.into());
+    }
     Ok(claims)
 }
 
@@ -92,13 +98,21 @@ mod tests {
     #[test]
     fn users_of_each_api_get_their_claims() {
         let customer = json!({TENANT: "aoba", FACE: "customer"});
-        assert_eq!(added(&customer, &json!([])), Ok(json!({"tenant": "aoba", "face": "customer", "roles": []})));
+        let with_email = |mut claims: Value| {
+            (claims["email"], claims["email_verified"]) = (json!("hanako@example.com"), json!(true));
+            claims
+        };
+        let claims = with_email(json!({"tenant": "aoba", "face": "customer", "roles": []}));
+        assert_eq!(added(&customer, &json!([])), Ok(claims));
         let merchant = json!({TENANT: "aoba", FACE: "merchant", MERCHANT: MERCHANT_ID});
         let claims = json!({"tenant": "aoba", "face": "merchant", "merchant_id": MERCHANT_ID, "roles": ["refunds"]});
-        assert_eq!(added(&merchant, &json!(["refunds"])), Ok(claims));
+        assert_eq!(added(&merchant, &json!(["refunds"])), Ok(with_email(claims)));
         let admin = json!({TENANT: "aoba", FACE: "admin"});
         let claims = json!({"tenant": "aoba", "face": "admin", "roles": ["approver", "auditor"]});
-        assert_eq!(added(&admin, &json!(["approver", "auditor"])), Ok(claims));
+        assert_eq!(added(&admin, &json!(["approver", "auditor"])), Ok(with_email(claims)));
+        // An address that was not verified is not in the token.
+        let unverified = json!({TENANT: "aoba", FACE: "admin", "email_verified": "false"});
+        assert_eq!(added(&unverified, &json!([])), Ok(json!({"tenant": "aoba", "face": "admin", "roles": []})));
     }
 
     #[test]

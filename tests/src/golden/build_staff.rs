@@ -124,7 +124,12 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
             };
             staff::plan_change(command, &by, cx)?.draft
         }
-        StaffDoes::Accept { member: invited } => staff::plan_accept(tenant, &member(invited), cx)?.draft,
+        StaffDoes::Accept { member: invited } => {
+            let member = member(invited);
+            let names = staff::person_names(tenant, member.employer, &member.email, &declared::keys());
+            let person = names.into_iter().find(|name| world.get(name).is_some()).expect("the item of the person");
+            staff::plan_accept(tenant, (&member, person), cx)?.draft
+        }
         StaffDoes::Open { terms, owners } => {
             let terms = TenantTerms::read(&wire::item_from_json(terms), world.cx.now).unwrap();
             let owners = Founders::new(owners.iter().map(founder).collect()).unwrap();

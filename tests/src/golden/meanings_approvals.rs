@@ -27,8 +27,11 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
             vec![(Old::With("state", s("approved")), "rejected wrong_state")]
         }
         // The decider is of the staff of the merchant that the command is about.
-        ("person", "attribute_not_exists(#uuid)") if does == "approval" || does == "recorded" => {
-            vec![(Old::KeyOnly, "rejected four_eyes")]
+        ("person", "attribute_not_exists(#accepted_at)") if does == "approval" || does == "recorded" => {
+            vec![(Old::Having("accepted_at", s("2026-11-20T03:00:00.000Z")), "rejected four_eyes")]
+        }
+        ("person", "#staff_id = :member") => {
+            vec![(Old::Absent, stale), (Old::With("staff_id", s("another")), stale)]
         }
         ("profile", "#payout = :seen_payout") => vec![(Old::Without("payout"), stale)],
         ("profile", "attribute_not_exists(#payout)") => vec![(Old::With("payout", json!({ "M": {} })), stale)],

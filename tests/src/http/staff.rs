@@ -10,6 +10,8 @@ use ledger_core::ids::StaffId;
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::staff::{Founder, Founders, Recovery, request_recovery};
+use ledger_local::clock::epoch_s;
+use ledger_local::issuer::TOKEN_LIFETIME_S;
 use serde_json::{Value, json};
 
 /// An e-mail address that belongs to an id alone. It has letters only, for digits may look like a card number.
@@ -73,6 +75,17 @@ pub async fn invited_by(world: &World, owned: &Merchant, role: &str) -> String {
     let id = new_id();
     let call = Call::post("/v1/merchant/staff", &owned.who, &invitation(&id, role)).key(new_key());
     let _ = world.api.settle(&call).await.good();
+    id
+}
+
+/// A member of a merchant's staff with this address, who has accepted: another person, or the same one under another id.
+pub async fn employed(world: &World, shop: &Merchant, email: &str) -> String {
+    let id = new_id();
+    let body = json!({"staff_id": id, "email": email, "roles": ["owner"]});
+    let _ = world.api.settle(&Call::post("/v1/merchant/staff", &shop.who, &body).key(new_key())).await.good();
+    let grant = world.grant_of("merchant", &id, Some(&shop.id)).with_email(Some(email.to_owned()));
+    let who = world.issue(&grant, epoch_s(), TOKEN_LIFETIME_S);
+    let _ = world.api.settle(&Call::post("/v1/merchant/staff/accept", &who, &json!({})).key(new_key())).await.good();
     id
 }
 

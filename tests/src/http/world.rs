@@ -155,7 +155,8 @@ impl World {
         match &self.tokens {
             Tokens::Host(_) => self.issue(&self.grant_of(face, sub, merchant_id), clock::epoch_s(), TOKEN_LIFETIME_S),
             Tokens::Dev => {
-                let mut body = json!({"tenant": self.tenant, "face": face, "sub": sub});
+                let email = staff::email_of(sub);
+                let mut body = json!({"tenant": self.tenant, "face": face, "sub": sub, "email": email});
                 if let Some(merchant_id) = merchant_id {
                     body["merchant_id"] = json!(merchant_id);
                 }
@@ -192,7 +193,10 @@ impl World {
             face: face.to_owned(),
             merchant_id: merchant_id.map(str::to_owned),
             roles: None,
+            email: None,
+            email_verified: false,
         }
+        .with_email(Some(staff::email_of(sub)))
     }
 
     /// Opens a customer without money.

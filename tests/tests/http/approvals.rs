@@ -143,8 +143,7 @@ async fn beneficiary_does_not_decide() {
     let [named, second] = [new_id(), new_id()];
     let mut invitation = staff::invitation(&named, "approver");
     invitation["beneficiary_of"] = json!([format!("customer:{}", customer.id)]);
-    let of_shop = json!({"staff_id": new_id(), "email": staff::email_of(&second), "roles": ["owner"]});
-    let _ = world.api.settle(&posts("/v1/merchant/staff", &shop.who, &of_shop)).await.good();
+    let _ = staff::employed(&world, &shop, &staff::email_of(&second)).await;
     let mut deciders = Vec::new();
     for (id, body) in [(&named, invitation), (&second, staff::invitation(&second, "approver"))] {
         let _ = world.operator("/v1/admin/staff", &body).await;
@@ -170,6 +169,21 @@ async fn beneficiary_does_not_decide() {
     // One owner alone does not clear the accounts of a decider.
     let cleared = patches(&format!("/v1/admin/staff/{named}"), owner, &json!({"beneficiary_of": []}));
     let _ = stored(&world, &cleared).await;
+    let _ = world.check_books().await;
+}
+
+/// Who decides on a merchant is not the merchant's to say: an address is a member's once the person has accepted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn merchants_owner_stops_no_decision_by_inviting_those_who_decide() {
+    let world = world("approvals-veto").await;
+    let shop = world.merchant().await;
+    for who in [&world.operator.id, &world.second.id] {
+        let body = json!({"staff_id": new_id(), "email": staff::email_of(who), "roles": ["owner"]});
+        let _ = world.api.settle(&posts("/v1/merchant/staff", &shop.who, &body)).await.good();
+    }
+    let (path, ceiling) = ceiling_of(&shop, "5000");
+    let id = stored(&world, &posts(&path, &world.operator.who, &ceiling)).await;
+    let _ = decided(&world, "approve", &id, &world.second.who).await.good();
     let _ = world.check_books().await;
 }
 

@@ -163,7 +163,12 @@ async fn person_of_the_merchants_staff_approves_no_return_of_it() {
     let keys = world.app.ledger().marker_keys().await.expect("keys");
     let names = person_names(&world.slug(), Employer::Merchant(merchant), &email, &keys);
     let person = names.first().expect("a key");
-    let row = [("uuid", s(person.pk())), ("type", s(person.sk())), ("staff_id", s(new_id()))];
+    let row = [
+        ("uuid", s(person.pk())),
+        ("type", s(person.sk())),
+        ("staff_id", s(new_id())),
+        ("accepted_at", s("2026-11-21T03:00:00.000Z")),
+    ];
     world.plant(row.map(|(name, value)| (name.to_owned(), value)).into()).await;
     for call in pending.approvals(&who) {
         let _ = world.api.settle(&call).await.problem(403, "four_eyes_required");

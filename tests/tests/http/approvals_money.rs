@@ -58,8 +58,7 @@ async fn beneficiaries(world: &World, shop: &Merchant, accounts: &[String]) -> V
         invited.push((id, invitation));
     }
     let of_shop = new_id();
-    let body = json!({"staff_id": new_id(), "email": staff::email_of(&of_shop), "roles": ["owner"]});
-    let _ = world.api.settle(&Call::post("/v1/merchant/staff", &shop.who, &body).key(new_key())).await.good();
+    let _ = staff::employed(world, shop, &staff::email_of(&of_shop)).await;
     invited.push((of_shop.clone(), staff::invitation(&of_shop, "approver")));
     let mut deciders = Vec::new();
     for (id, invitation) in invited {

@@ -43,6 +43,8 @@ impl Idle {
             face: "customer".to_owned(),
             merchant_id: None,
             roles: None,
+            email: None,
+            email_verified: false,
         };
         let token = stack.issuer().issue(&grant, epoch_s(), 600).expect("a token");
         rested(&stack).await;

@@ -265,7 +265,7 @@ fn state_is_pending() -> Condition {
     Condition::compare(STATE, Cmp::Eq, "pending", Value::s(pending))
 }
 
-/// Requires that a merchant has no record of the decider as its staff; empty for an account that has no staff.
+/// Requires that the decider is no member of a merchant's staff; empty for an account that has no staff.
 // INVARIANT: a person with the same e-mail address, under another id, does not decide on what the own employer gets.
 pub(super) fn is_outside(
     tenant: &Tenant,
@@ -274,7 +274,7 @@ pub(super) fn is_outside(
 ) -> Vec<TransactItem> {
     match account {
         Account::Merchant(id) => {
-            staff::is_none_of(tenant, Employer::Merchant(id), &decider.email, keys, Failure::FourEyes)
+            staff::is_no_member(tenant, Employer::Merchant(id), &decider.email, keys, Failure::FourEyes)
         }
         Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => Vec::new(),
     }

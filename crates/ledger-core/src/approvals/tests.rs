@@ -94,6 +94,7 @@ fn member(number: u128, role: &str) -> StaffMember {
         beneficiary_of: BTreeSet::new(),
         shop: None,
         state: MemberState::Active,
+        accepted_at: Some(cx().now),
         version: 3,
         created_at: cx().now,
         updated_at: cx().now,

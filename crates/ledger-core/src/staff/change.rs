@@ -1,15 +1,16 @@
 //! Changing a staff member: roles, disabling, enabling, accepting an invitation.
 
-use super::counts;
-use super::record::{BENEFICIARY_OF, MemberState, ROLES, STATE, StaffMember, VERSION};
+use super::record::{ACCEPTED_AT, BENEFICIARY_OF, MemberState, ROLES, STATE, StaffMember, VERSION};
 use super::record::{account_list, account_names, role_list};
 use super::role::StaffRole;
+use super::{counts, person};
 use crate::account::Account;
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
+use crate::finding;
 use crate::ids::{ShopId, Tenant};
-use crate::keys::{self, attr};
+use crate::keys::{self, Key, attr};
 use crate::operation::Operation;
 use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
@@ -112,24 +113,36 @@ pub fn plan_change(
     Ok(Planned { draft: Draft { entry: None, items }, receipt: after })
 }
 
-/// Accepts a member's own invitation: from then on the member may act.
+/// Whether an address is the one of a member's record.
+#[must_use]
+pub fn is_address_of(email: &str, member: &StaffMember) -> bool {
+    finding::address(email) == finding::address(member.email.expose())
+}
+
+/// Accepts a member's own invitation: from then on the member may act. `person` is the key of the item that keeps the address
+/// to the member.
 ///
 /// # Errors
 /// `WrongState` if the member is not invited.
-pub fn plan_accept(tenant: &Tenant, member: &StaffMember, cx: &Context) -> Result<Planned<StaffMember>, PlanRefusal> {
+pub fn plan_accept(
+    tenant: &Tenant,
+    (member, person): (&StaffMember, Key),
+    cx: &Context,
+) -> Result<Planned<StaffMember>, PlanRefusal> {
     match member.state {
         MemberState::Invited => {}
         MemberState::Active | MemberState::Disabled => return Err(PlanRefusal::Refused(Failure::WrongState)),
     }
     let after = StaffMember {
         state: MemberState::Active,
+        accepted_at: Some(cx.now),
         version: member.version.saturating_add(1),
         updated_at: cx.now,
         ..member.clone()
     };
     let act = Act::new(member.actor(), Operation::StaffAccept, member.employer.subject(member.id))
         .with("roles", member.role_names());
-    let mut items = vec![replacing(tenant, member, &after)];
+    let mut items = vec![replacing(tenant, member, &after), person::accepted(person, member.id, cx.now)];
     items.extend(counts::counting(tenant, member, &after, cx.now));
     items.push(act.record(tenant, cx));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: after })
@@ -214,7 +227,11 @@ fn next_state(member: &StaffMember, to: Option<MemberState>) -> Result<MemberSta
         (MemberState::Invited, Some(MemberState::Active)) | (_, Some(MemberState::Invited)) => {
             Err(PlanRefusal::Refused(Failure::WrongState))
         }
-        (MemberState::Active | MemberState::Disabled, Some(MemberState::Active)) => Ok(MemberState::Active),
+        (MemberState::Active, Some(MemberState::Active)) => Ok(MemberState::Active),
+        // An invitation that was struck out before it was accepted is one again.
+        (MemberState::Disabled, Some(MemberState::Active)) => {
+            Ok(if member.accepted_at.is_some() { MemberState::Active } else { MemberState::Invited })
+        }
     }
 }
 
@@ -224,6 +241,10 @@ fn replacing(tenant: &Tenant, before: &StaffMember, after: &StaffMember) -> Tran
         .set(STATE, "state", Value::s(after.state.name()))
         .set(VERSION, "version", Value::int(after.version))
         .set(attr::UPDATED_AT, "ua", Value::s(after.updated_at));
+    let update = match after.accepted_at.filter(|_| before.accepted_at.is_none()) {
+        Some(at) => update.set(ACCEPTED_AT, ACCEPTED_AT, Value::s(at)),
+        None => update,
+    };
     let update = match (before.beneficiary_of == after.beneficiary_of, after.beneficiary_of.is_empty()) {
         (true, _) => update,
         (false, true) => update.remove(BENEFICIARY_OF),

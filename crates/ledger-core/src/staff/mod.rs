@@ -15,11 +15,11 @@ mod role;
 
 pub use amounts::{StaffAmount, count_amount, grant_alone};
 pub(crate) use change::acting;
-pub use change::{StaffChange, plan_accept, plan_change};
+pub use change::{StaffChange, is_address_of, plan_accept, plan_change};
 pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};
 pub use founding::{Founder, Founders, FoundersError, with_founders};
 pub use invite::{FirstOwner, Invitation, plan_first_owner, plan_invite};
-pub(crate) use person::is_none_of;
+pub(crate) use person::is_no_member;
 pub use person::person_names;
 pub use record::{MemberState, StaffMember};
 pub use recovery::{

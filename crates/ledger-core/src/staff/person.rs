@@ -3,14 +3,15 @@
 //! Each is named by a hash of the e-mail address under one of the marker keys. A key is never removed, so the names of a person
 //! are those under every key.
 
-use super::record::StaffMember;
-use crate::dynamo::{Condition, Item, Value};
+use super::record::{ACCEPTED_AT, StaffMember};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::finding;
 use crate::idempotency::{KeyId, MarkerKeys};
-use crate::ids::{Employer, Tenant};
+use crate::ids::{Employer, StaffId, Tenant};
 use crate::keys::{self, Key, attr};
 use crate::personal::FreeText;
+use crate::time::Timestamp;
 use crate::transaction::{Clause, Role, TransactItem};
 
 /// The name of a person's item under a key.
@@ -41,23 +42,33 @@ fn absent(name: Key, failure: Failure) -> TransactItem {
 /// with `AlreadyExists`.
 pub(super) fn claim(tenant: &Tenant, member: &StaffMember, keys: &MarkerKeys) -> Vec<TransactItem> {
     let StaffMember { employer, email, .. } = member;
-    let item = Item::from([
+    let mut item = Item::from([
         ("staff_id".to_owned(), Value::s(member.id)),
         (attr::CREATED_AT.to_owned(), Value::s(member.created_at)),
     ]);
+    item.extend(member.accepted_at.map(|at| (ACCEPTED_AT.to_owned(), Value::s(at))));
     let mut names = person_names(tenant, *employer, email, keys).into_iter();
     let put = names.next().map(|name| TransactItem::put_new(Role::Person, name, item, Failure::AlreadyExists));
     put.into_iter().chain(names.map(|name| absent(name, Failure::AlreadyExists))).collect()
 }
 
-/// Requires that the employer has no record of a person, under any key.
-pub(crate) fn is_none_of(
+/// Records that the person of a record has accepted the invitation. `name` is the one of [`person_names`] that has an item.
+pub(super) fn accepted(name: Key, id: StaffId, now: Timestamp) -> TransactItem {
+    let own = Condition::compare("staff_id", Cmp::Eq, "member", Value::s(id));
+    let clauses = vec![Clause { condition: own, failure: Failure::StalePlan }];
+    TransactItem::update(Role::Person, name, Update::new().set(ACCEPTED_AT, "now", Value::s(now)), clauses)
+}
+
+/// Requires that a person is no member of the employer's staff, under any key. An invitation that was not accepted is none:
+/// its address is chosen by the member who invites.
+pub(crate) fn is_no_member(
     tenant: &Tenant,
     employer: Employer,
     email: &FreeText,
     keys: &MarkerKeys,
     failure: Failure,
 ) -> Vec<TransactItem> {
+    let not_accepted = || vec![Clause { condition: Condition::absent(ACCEPTED_AT), failure }];
     let names = person_names(tenant, employer, email, keys).into_iter();
-    names.map(|name| absent(name, failure)).collect()
+    names.map(|name| TransactItem::check(Role::Person, name, not_accepted())).collect()
 }

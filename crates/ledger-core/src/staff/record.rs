@@ -16,6 +16,9 @@ use crate::words::words;
 use std::collections::BTreeSet;
 
 /// The attribute that counts the changes of a record.
+/// The attribute of a record, and of the item that keeps its address to the member, with the time from which the person is a
+/// member; absent until an invitation is accepted.
+pub(super) const ACCEPTED_AT: &str = "accepted_at";
 pub(super) const VERSION: &str = "version";
 /// The attribute that names the state.
 pub(super) const STATE: &str = "state";
@@ -55,6 +58,8 @@ pub struct StaffMember {
     pub shop: Option<ShopId>,
     /// Whether the member may act.
     pub state: MemberState,
+    /// When the person became a member: of one who was invited, when the invitation was accepted. `None` until then.
+    pub accepted_at: Option<Timestamp>,
     /// The number of the record's changes, from 1.
     pub version: i64,
     /// When the record was made.
@@ -80,6 +85,10 @@ impl StaffMember {
             beneficiary_of: BTreeSet::new(),
             shop: None,
             state,
+            accepted_at: match state {
+                MemberState::Invited => None,
+                MemberState::Active | MemberState::Disabled => Some(now),
+            },
             version: 1,
             created_at: now,
             updated_at: now,
@@ -139,6 +148,7 @@ impl StaffMember {
             beneficiary_of: item.texts(BENEFICIARY_OF, Account::parse)?.into_iter().collect(),
             shop: item.opt_parsed(attr::SHOP, ShopId::parse)?,
             state: item.named(STATE, MemberState::parse)?,
+            accepted_at: item.opt_timestamp(ACCEPTED_AT)?,
             version: item.int(VERSION)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
             updated_at: item.timestamp(attr::UPDATED_AT)?,
@@ -160,6 +170,7 @@ impl StaffMember {
         if !self.beneficiary_of.is_empty() {
             item.insert(BENEFICIARY_OF.to_owned(), account_list(&self.beneficiary_of));
         }
+        item.extend(self.accepted_at.map(|at| (ACCEPTED_AT.to_owned(), Value::s(at))));
         if let Some(shop) = self.shop {
             item.insert(attr::SHOP.to_owned(), Value::s(shop));
         }

@@ -114,13 +114,22 @@ fn leaving_owner_or_decider_is_guarded_by_the_counter() {
 #[test]
 fn invited_member_is_enabled_by_themselves_only() {
     let (tenant, by) = (tenant(), member(1, &["owner"]));
-    let invited = StaffMember { state: MemberState::Invited, ..member(2, &["viewer"]) };
-    let refused = plan_change(change(&tenant, &invited, None, Some(MemberState::Active)), &by, &cx());
-    assert_eq!(refusal(refused), PlanRefusal::Refused(Failure::WrongState));
-    assert_eq!(plan_accept(&tenant, &invited, &cx()).unwrap().receipt.state, MemberState::Active);
+    let invited = StaffMember { state: MemberState::Invited, accepted_at: None, ..member(2, &["viewer"]) };
+    let to = |member: &StaffMember, state| plan_change(change(&tenant, member, None, Some(state)), &by, &cx());
+    assert_eq!(refusal(to(&invited, MemberState::Active)), PlanRefusal::Refused(Failure::WrongState));
+    let person = || person_names(&tenant, Employer::Operator, &invited.email, &rotated("k1")).remove(0);
+    let accepted = plan_accept(&tenant, (&invited, person()), &cx()).unwrap().receipt;
+    assert_eq!((accepted.state, accepted.accepted_at), (MemberState::Active, Some(cx().now)));
     for state in [MemberState::Active, MemberState::Disabled] {
         let other = StaffMember { state, ..invited.clone() };
-        assert_eq!(refusal(plan_accept(&tenant, &other, &cx())), PlanRefusal::Refused(Failure::WrongState));
+        let refused = plan_accept(&tenant, (&other, person()), &cx());
+        assert_eq!(refusal(refused), PlanRefusal::Refused(Failure::WrongState));
+    }
+    // An invitation that was struck out is one again, and a member who had accepted is a member again.
+    for (member, again) in [(invited, MemberState::Invited), (accepted, MemberState::Active)] {
+        let struck_out = to(&member, MemberState::Disabled).unwrap().receipt;
+        assert_eq!(struck_out.state, MemberState::Disabled);
+        assert_eq!(to(&struck_out, MemberState::Active).unwrap().receipt.state, again);
     }
 }
 

@@ -58,6 +58,8 @@ fn token(issuer: &Issuer) -> String {
         face: "customer".to_owned(),
         merchant_id: None,
         roles: Some(vec!["a".to_owned(), "b".to_owned()]),
+        email: None,
+        email_verified: false,
     };
     format!("Bearer {}", issuer.issue(&grant, clock::epoch_s(), 60).unwrap())
 }
@@ -99,6 +101,8 @@ async fn token_of_another_client_reaches_no_function() {
         face: "customer".to_owned(),
         merchant_id: None,
         roles: None,
+        email: None,
+        email_verified: false,
     };
     for client in Api::ALL {
         let token = issuer.issue_to(client, &grant, clock::epoch_s(), 60).unwrap();

@@ -13,6 +13,8 @@ fn grant() -> Grant {
         face: "merchant".to_owned(),
         merchant_id: Some("m1".to_owned()),
         roles: Some(vec!["cashier".to_owned(), "manager".to_owned()]),
+        email: None,
+        email_verified: false,
     }
 }
 
@@ -33,7 +35,13 @@ fn claims_are_returned_as_api_gateway_passes_them() {
     assert_eq!(claim("iss").as_deref(), Some(URL));
     let plain = Grant { merchant_id: None, roles: None, ..grant() };
     let claims = issuer.verify(&issuer.issue(&plain, now, 60).unwrap()).unwrap();
-    assert!(!claims.contains_key("roles") && !claims.contains_key("merchant_id"));
+    for absent in ["roles", "merchant_id", "email", "email_verified"] {
+        assert!(!claims.contains_key(absent), "{absent}");
+    }
+    let with_email = plain.with_email(Some("hanako@example.com".to_owned()));
+    let claims = issuer.verify(&issuer.issue(&with_email, now, 60).unwrap()).unwrap();
+    let claim = |name: &str| claims.get(name).map(String::as_str);
+    assert_eq!((claim("email"), claim("email_verified")), (Some("hanako@example.com"), Some("true")));
 }
 
 #[test]

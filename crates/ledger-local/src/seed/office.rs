@@ -27,6 +27,8 @@ const REQUESTS_MAX: u32 = 20;
 pub(super) struct Person<'a> {
     id: &'a str,
     merchant: Option<&'a str>,
+    /// The verified address, which accepting an invitation takes.
+    email: Option<&'a str>,
 }
 
 /// Sends the requests of a tenant's staff.
@@ -42,12 +44,17 @@ pub(super) struct Office<'a> {
 impl<'a> Person<'a> {
     /// A member of the operator's staff.
     pub(super) fn operator(id: &'a str) -> Self {
-        Self { id, merchant: None }
+        Self { id, merchant: None, email: None }
     }
 
     /// A member of a merchant's staff.
     pub(super) fn of_merchant(id: &'a str, merchant: &'a str) -> Self {
-        Self { id, merchant: Some(merchant) }
+        Self { id, merchant: Some(merchant), email: None }
+    }
+
+    /// The same with the verified address.
+    pub(super) fn at(self, email: &'a str) -> Self {
+        Self { email: Some(email), ..self }
     }
 }
 
@@ -157,7 +164,13 @@ impl Office<'_> {
         let face = if by.merchant.is_some() { "merchant" } else { "admin" };
         let named = [("tenant", self.tenant.as_str()), ("sub", by.id), ("face", face)];
         let merchant = by.merchant.map(|merchant| ("merchant_id", merchant));
-        named.into_iter().chain(merchant).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        let email = by.email.into_iter().flat_map(|email| [("email", email), ("email_verified", "true")]);
+        named
+            .into_iter()
+            .chain(merchant)
+            .chain(email)
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
     }
 
     /// The idempotency key of a command: a UUIDv7 of the tenant's opening, the same in each start.

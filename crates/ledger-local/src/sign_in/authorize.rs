@@ -80,8 +80,7 @@ pub(super) async fn sign_in(State(provider): State<Arc<Provider>>, headers: Head
         return request.refused(Refusal(ErrorCode::ServerError, "the system provides no randomness"));
     };
     let now_s = clock::epoch_s();
-    let email = form.get("email").map(str::to_owned);
-    let signed_in = SignedIn { client: request.client, person, email, scope: asked.scope, auth_time: now_s };
+    let signed_in = SignedIn { client: request.client, person, scope: asked.scope, auth_time: now_s };
     let pending = Pending {
         signed_in,
         redirect_uri: request.redirect_uri.clone(),
@@ -111,7 +110,9 @@ fn person(client: Api, form: &Parameters) -> Result<Grant, &'static str> {
     if merchant_id.as_ref().is_some_and(|id| MerchantId::parse(id).is_err()) {
         return Err("The merchant's id is not a UUID.");
     }
-    Ok(Grant { tenant, sub, face: client.name().to_owned(), merchant_id, roles: None })
+    let face = client.name().to_owned();
+    let email = form.get("email").map(|email| email.trim().to_owned());
+    Ok(Grant { tenant, sub, face, merchant_id, roles: None, email: None, email_verified: false }.with_email(email))
 }
 
 impl Request {

@@ -40,7 +40,6 @@ impl Lifetimes {
 pub(super) struct SignedIn {
     pub(super) client: Api,
     pub(super) person: Grant,
-    pub(super) email: Option<String>,
     /// The granted scopes, separated by spaces.
     pub(super) scope: String,
     pub(super) auth_time: i64,
@@ -213,10 +212,12 @@ mod tests {
             face: "admin".to_owned(),
             merchant_id: None,
             roles: None,
+            email: None,
+            email_verified: false,
         };
         let scope = "openid".to_owned();
         Pending {
-            signed_in: SignedIn { client: Api::Admin, person, email: None, scope, auth_time: 100 },
+            signed_in: SignedIn { client: Api::Admin, person, scope, auth_time: 100 },
             redirect_uri: CALLBACK.to_owned(),
             challenge: challenge_of(VERIFIER),
             nonce: Some("n".to_owned()),

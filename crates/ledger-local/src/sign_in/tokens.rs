@@ -105,7 +105,7 @@ fn issued(
             "jti": random()?,
             "origin_jti": id,
         });
-        let email = signed_in.email.as_deref().filter(|_| signed_in.has_scope("email"));
+        let email = signed_in.person.email.as_deref().filter(|_| signed_in.has_scope("email"));
         for (name, value) in [("nonce", nonce), ("email", email)] {
             set(&mut claims, name, value.map(Value::from));
         }
@@ -149,7 +149,7 @@ pub(super) async fn user_info(State(provider): State<Arc<Provider>>, headers: He
         return refused;
     };
     let mut body = json!({"sub": person.person.sub});
-    let email = person.email.as_deref().filter(|_| person.has_scope("email"));
+    let email = person.person.email.as_deref().filter(|_| person.has_scope("email"));
     set(&mut body, "email", email.map(Value::from));
     uncached(json_body(StatusCode::OK, &body))
 }

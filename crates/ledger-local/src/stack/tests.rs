@@ -49,6 +49,8 @@ async fn data_and_keys_are_kept_after_a_restart() {
         face: "admin".to_owned(),
         merchant_id: None,
         roles: None,
+        email: None,
+        email_verified: false,
     };
     let token = stack.issuer().issue(&grant, crate::clock::epoch_s(), 60).unwrap();
     // The port is part of the issuer's URL.

@@ -149,6 +149,8 @@ impl Api {
             face: face.to_owned(),
             merchant_id: merchant.map(str::to_owned),
             roles: None,
+            email: None,
+            email_verified: false,
         };
         issuer.issue(&grant, clock::epoch_s(), TOKEN_LIFETIME_S).map(Token).map_err(YearError::failed)
     }

@@ -169,6 +169,12 @@ impl Problem {
         Self::of(Code::WrongFace, "This token is for another API.")
     }
 
+    /// 403: the token has no verified e-mail address, or another one than the invitation.
+    #[must_use]
+    pub fn email_unverified() -> Self {
+        Self::of(Code::EmailUnverified, "Sign in with the e-mail address that was invited, once it is verified.")
+    }
+
     /// 403: the staff member has no role with the permission, or no active record.
     #[must_use]
     pub fn permission_missing(permission: Permission) -> Self {

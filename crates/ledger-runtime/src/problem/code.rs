@@ -91,6 +91,8 @@ codes! {
     Unauthenticated = UNAUTHORIZED "unauthenticated", "Authentication required";
     /// The caller lacks a role.
     Forbidden = FORBIDDEN "forbidden", "A role is missing";
+    /// The token has no verified e-mail address, or another one than the invitation.
+    EmailUnverified = FORBIDDEN "email_unverified", "The address of the invitation is not verified";
     /// The requester cannot decide on their own request.
     FourEyesRequired = FORBIDDEN "four_eyes_required", "Approval by another person required";
     /// The terminal is a counter of the operator, which takes no payments and refunds none.

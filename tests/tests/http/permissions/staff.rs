@@ -3,6 +3,8 @@
 
 use futures::future::join_all;
 use ledger_core::staff::DENIALS_PER_HOUR_MAX;
+use ledger_local::clock::epoch_s;
+use ledger_local::issuer::{Grant, TOKEN_LIFETIME_S};
 use ledger_runtime::metrics::Metric;
 use ledger_tests::audit::{number, text};
 use ledger_tests::http::topup_rig::Rig;
@@ -188,4 +190,34 @@ async fn storm_of_denials_is_counted_and_recorded_a_few_times() {
     let counters: Vec<_> = after.under("DENIED#").collect();
     assert!(counters.iter().all(|(_, _, row)| row.contains_key("ttl")), "{counters:?}");
     assert!(after.rows.len() - before.rows.len() <= denied.len() + 2);
+}
+
+/// The member who invites chooses the address, so the token must prove that it is the person's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invitation_is_accepted_with_the_verified_address_alone() {
+    let world = World::new("staff-address").await;
+    let shop = staff::owned_merchant(&world).await;
+    let (of_operator, of_shop) =
+        (staff::invited(&world, "viewer").await, staff::invited_by(&world, &shop, "cashier").await);
+    for (face, id, merchant) in [("admin", &of_operator, None), ("merchant", &of_shop, Some(shop.id.as_str()))] {
+        let path = format!("/v1/{face}/staff/accept");
+        let own = world.grant_of(face, id, merchant);
+        let unverified = Grant { email_verified: false, ..own.clone() };
+        let upper = own.clone().with_email(own.email.as_ref().map(|email| email.to_uppercase()));
+        let other = own.clone().with_email(Some("other@example.com".to_owned()));
+        let call = |grant: &Grant| {
+            let who = world.issue(grant, epoch_s(), TOKEN_LIFETIME_S);
+            Call::post(&path, &who, &json!({})).key(new_key())
+        };
+        for refused in [own.clone().with_email(None), unverified, other] {
+            let _ = world.api.settle(&call(&refused)).await.problem(403, "email_unverified");
+        }
+        let accepted = call(&upper);
+        let first = world.api.settle(&accepted).await.good();
+        assert_eq!(first.text("/status"), "active");
+        // The stored answer comes first, whatever the token says by then.
+        let again = accepted.by(&world.issue(&own.with_email(None), epoch_s(), TOKEN_LIFETIME_S));
+        assert!(world.api.settle(&again).await.good().replayed());
+    }
+    let _ = world.check_books().await;
 }

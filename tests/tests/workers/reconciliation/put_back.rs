@@ -29,7 +29,7 @@ fn changed(why: &'static str, of: &Item, numbers: &[(&str, i64)]) -> Plant {
 }
 
 impl Plant {
-    fn is_found_as(mut self, kinds: &'static [&'static str], subject: impl Into<String>) -> Self {
+    fn found_as(mut self, kinds: &'static [&'static str], subject: impl Into<String>) -> Self {
         (self.kinds, self.subject) = (kinds, subject.into());
         self
     }
@@ -78,22 +78,20 @@ async fn each_item_that_is_put_back_ends_its_break() {
         Plant { original: None, ..twin }.with_text("uuid", &format!("{}#customer#{}", world.tenant, new_id()))
     };
     let plants = [
-        elsewhere.is_found_as(&["entry_doubled"], subject(pay, "transaction")),
-        changed("held", wallet, &[("held", at("held", 1)), exposed(1)]).is_found_as(&["held_differs"], &account),
+        elsewhere.found_as(&["entry_doubled"], subject(pay, "transaction")),
+        changed("held", wallet, &[("held", at("held", 1)), exposed(1)]).found_as(&["held_differs"], &account),
         changed("held alone", wallet, &[("held", at("held", 1))])
-            .is_found_as(&["held_differs", "exposure_differs"], &account),
-        changed("reserved", wallet, &[("reserved", 1), exposed(1)]).is_found_as(&["reserved_differs"], &account),
-        changed("debt", wallet, &[("owed", 1)]).is_found_as(&["owed_differs"], &account),
-        changed("debt below zero", wallet, &[("owed", -1)]).is_found_as(&["negative_balance"], &account),
-        Plant { written: None, ..changed("no balance", wallet, &[]) }.is_found_as(&["balance_differs"], &account),
-        changed("hold", hold, &[])
-            .with_text("state", "captured")
-            .is_found_as(&["hold_differs"], subject(hold, "payment")),
+            .found_as(&["held_differs", "exposure_differs"], &account),
+        changed("reserved", wallet, &[("reserved", 1), exposed(1)]).found_as(&["reserved_differs"], &account),
+        changed("debt", wallet, &[("owed", 1)]).found_as(&["owed_differs"], &account),
+        changed("debt below zero", wallet, &[("owed", -1)]).found_as(&["negative_balance"], &account),
+        Plant { written: None, ..changed("no balance", wallet, &[]) }.found_as(&["balance_differs"], &account),
+        changed("hold", hold, &[]).with_text("state", "captured").found_as(&["hold_differs"], subject(hold, "payment")),
         changed("credited by the record", pending, &[])
             .with_text("state", "succeeded")
-            .is_found_as(&["credit_without_charge", "topup_differs"], subject(pending, "topup")),
+            .found_as(&["credit_without_charge", "topup_differs"], subject(pending, "topup")),
         changed("charge", succeeded, &[("charge", number(succeeded, "charge") + 1)])
-            .is_found_as(&["charge_differs"], subject(succeeded, "topup")),
+            .found_as(&["charge_differs"], subject(succeeded, "topup")),
     ];
     let mut missed = Vec::new();
     for plant in &plants {
