@@ -36,4 +36,17 @@ pub const RULES: &[Rule] = &[
             "Put audit NOTICE with attribute previous_destination S",
         ],
     },
+    Rule {
+        name: "a member is who accepted the invitation",
+        lines: &[
+            "ConditionCheck merchant PERSON with clause attribute_not_exists(#accepted_at)",
+            "ConditionCheck merchant PERSON without clause attribute_not_exists(#uuid)",
+            "Put * PERSON with attribute accepted_at S",
+            "Put * STAFF with attribute accepted_at S",
+            "action added: Update tenant PERSON",
+            "row added: *merchant PERSON key but accepted_at: *",
+            "row added: tenant PERSON *",
+            "row removed: *merchant PERSON key: *",
+        ],
+    },
 ];
