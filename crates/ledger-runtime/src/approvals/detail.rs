@@ -71,7 +71,7 @@ fn customers_of(found: &Inboxed) -> Vec<CustomerId> {
 }
 
 /// The names beside ids, by id.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Names {
     merchants: BTreeMap<MerchantId, String>,
     staff: BTreeMap<StaffId, String>,

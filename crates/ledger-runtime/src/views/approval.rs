@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use utoipa::ToSchema;
 
-/// A command that another person must approve, or that was decided on.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+/// A command that another person must approve, or that was decided on. `Debug` prints its id alone.
+#[derive(Clone, Serialize, ToSchema)]
 pub struct ApprovalView {
     /// The approval's id.
     pub approval_id: String,
@@ -96,8 +96,8 @@ pub struct ValueChangeView {
     pub to: Option<String>,
 }
 
-/// A command that another person must approve, or that was decided on, with its reason.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+/// A command that another person must approve, or that was decided on, with its reason. `Debug` prints its id alone.
+#[derive(Clone, Serialize, ToSchema)]
 pub struct ApprovalDetail {
     /// The command.
     #[serde(flatten)]
@@ -292,6 +292,18 @@ impl From<&Destination> for DestinationView {
             account_holder: part("account_holder"),
             external_account: part("external_account"),
         }
+    }
+}
+
+impl fmt::Debug for ApprovalView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApprovalView").field("approval_id", &self.approval_id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ApprovalDetail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApprovalDetail").field("approval", &self.approval).finish_non_exhaustive()
     }
 }
 
