@@ -30,7 +30,7 @@ pub fn text(banner: &Banner<'_>) -> String {
     let Banner { url, dynamodb_url, table, data, stripe, simulated, terminal_options, demo } = banner;
     let first = |ids: &'_ [String]| ids.first().cloned().unwrap_or_default();
     let (tenant, customer, merchant) = (&demo.tenant, first(&demo.customers), first(&demo.merchants));
-    let (card, staff) = (first(&demo.cards), first(&demo.staff));
+    let (card, owner) = (first(&demo.cards), demo.shop_owner());
     let terminal = if terminal_options.is_empty() {
         "cargo run -- terminal".to_owned()
     } else {
@@ -61,7 +61,7 @@ pay
 
 # 3. as the merchant: refund a part of the payment
 PAYMENT=$(pay | sed -n 's/.*"payment_id":"\([^"]*\)".*/\1/p')
-MERCHANT=$(curl -s {url}/dev/token -H 'Content-Type: application/json' -d '{{"tenant":"{tenant}","face":"merchant","sub":"{staff}","merchant_id":"{merchant}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+MERCHANT=$(curl -s {url}/dev/token -H 'Content-Type: application/json' -d '{{"tenant":"{tenant}","face":"merchant","sub":"{owner}","merchant_id":"{merchant}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
 curl -s {url}/v1/merchant/payments/$PAYMENT/refunds -H "Authorization: Bearer $MERCHANT" -H "Idempotency-Key: $KEY-refund" -H 'Content-Type: application/json' -d '{{"amount":"240"}}'; echo
 
 # 4. as the storefront terminal, which signs its requests

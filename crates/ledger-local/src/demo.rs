@@ -49,7 +49,7 @@ const MEMBERS: [(&str, Option<&str>, &str, &str); 11] = [
     ("46", None, "treasurer", "treasurer"),
     ("47", None, "approver", "approver"),
     ("48", None, "auditor", "auditor"),
-    ("41", Some(SHOP), "owner", "hanako"),
+    ("4b", Some(SHOP), "owner", "midori"),
     ("49", Some(SHOP), "manager", "manager"),
     ("4a", Some(SHOP), "cashier", "cashier"),
 ];
@@ -69,6 +69,12 @@ impl Demo {
     /// The tenant's first owners.
     pub fn founders(&self) -> Vec<&DemoMember> {
         self.members.iter().filter(|member| member.merchant_id.is_none() && member.role == "owner").collect()
+    }
+
+    /// The id of the owner of the merchant with staff: no member of the operator's staff, who would then do nothing for it.
+    pub fn shop_owner(&self) -> &str {
+        let owner = self.members.iter().find(|member| member.merchant_id.is_some() && member.role == "owner");
+        owner.map_or("", |member| &member.staff_id)
     }
 
     /// The demo data's ids.

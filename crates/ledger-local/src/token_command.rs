@@ -299,10 +299,11 @@ mod tests {
     fn args(stack: &Stack, api: TokenApi) -> TokenArgs {
         let merchant = (api == TokenApi::Merchant).then(|| stack.demo().merchants[0].clone());
         let person = match api {
-            TokenApi::Customer => &stack.demo().customers[0],
-            TokenApi::Merchant | TokenApi::Admin => &stack.demo().staff[0],
+            TokenApi::Customer => stack.demo().customers[0].as_str(),
+            TokenApi::Merchant => stack.demo().shop_owner(),
+            TokenApi::Admin => stack.demo().staff[0].as_str(),
         };
-        let person = Some(person.clone());
+        let person = Some(person.to_owned());
         TokenArgs { api, issuer: stack.url(), client_id: None, person, tenant: "demo".to_owned(), merchant }
     }
 

@@ -217,9 +217,9 @@ impl World {
         staff::owned_merchant(self).await
     }
 
-    /// The demo's merchant with this id, whose owner is the operator's first owner.
+    /// The demo's merchant with this id, with the token of its owner.
     pub async fn demo_merchant(&self, id: &str) -> Merchant {
-        Merchant { who: self.token("merchant", &self.operator.id, Some(id)).await, id: id.to_owned() }
+        Merchant { who: self.token("merchant", Demo::fixed().shop_owner(), Some(id)).await, id: id.to_owned() }
     }
 
     /// Issues a card, with or without an owner, and loads it.

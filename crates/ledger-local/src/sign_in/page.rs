@@ -28,7 +28,7 @@ pub(super) fn form(page: &Page<'_>, demo: &Demo) -> Response {
     let first = |ids: &'_ [String]| ids.first().cloned().unwrap_or_default();
     let (known, merchant) = match page.client {
         Api::Customer => (first(&demo.customers), None),
-        Api::Merchant => (first(&demo.staff), Some(first(&demo.merchants))),
+        Api::Merchant => (demo.shop_owner().to_owned(), Some(first(&demo.merchants))),
         Api::Admin => (first(&demo.staff), None),
     };
     let merchant = merchant.map(|id| field("merchant_id", "Merchant's id", &id, "required")).unwrap_or_default();
