@@ -16,7 +16,7 @@
 //!    `returning`, `wallets`, `jobs`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
 //!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `shops`, `terminals`, `cash_rooms`,
-//!    `refund_rooms`, `merchants`, `merchant_qr`, `cash_deposits`, `cash_collections`, `tenants`, `staff`,
+//!    `refund_rooms`, `merchants`, `merchant_qr`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `ties`,
 //!    `settlement_runs`, `wind_downs`, `files`, `erasure`, `approvals`, `previews`.
 //! 7. What is derived from the books: `lists`, `trail`, `sealing`, `figures`, `migration`, `reconcile`, `events`.
 
@@ -90,6 +90,7 @@ pub mod terminal_state;
 pub mod terminals;
 pub mod terms;
 pub mod terms_version;
+pub mod ties;
 pub mod time;
 pub mod topups;
 pub mod trail;

@@ -6,6 +6,7 @@ mod detail;
 mod inbox;
 mod recorded;
 
+pub use detail::Viewer;
 pub use inbox::Inboxed;
 
 use crate::app::App;
@@ -33,6 +34,7 @@ use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::reads;
 use ledger_core::staff::StaffMember;
 use ledger_core::terms::TenantTerms;
+use ledger_core::ties::Resolver;
 use ledger_core::time::CLOCK_SKEW;
 use ledger_core::topups::{DecisionSeen, TopupDecision};
 use ledger_core::transaction::{Planned, Provenance, Transaction};
@@ -105,12 +107,15 @@ impl App {
     ) -> Result<Planned<Approval>, PlanError> {
         let own = keys::staff_member(who.tenant(), Employer::Operator, who.id());
         let account = command.account_record(who.tenant());
-        let mut read =
-            self.ledger().read_for(claim, &Vec::from_iter([own].into_iter().chain(account))).await?.into_iter();
+        let (scope, is_account_known) = (command.scope(), account.is_none());
+        let first = Resolver::first_of(who.tenant(), &[who.id()], &scope);
+        let wanted = Vec::from_iter([own].into_iter().chain(account).chain(first.iter().cloned()));
+        let mut read = self.ledger().read_for(claim, &wanted).await?.into_iter();
         let by = member(read.next().flatten().as_ref(), command.permission())?;
-        if read.any(|account| account.is_none()) {
+        if !is_account_known && read.next().flatten().is_none() {
             return Err(PlanError::Missing);
         }
+        let before = first.into_iter().zip(read).collect();
         let provider = self.provider_of(&command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let keys = self.ledger().marker_keys().await?;
@@ -119,7 +124,8 @@ impl App {
         } else {
             BTreeMap::new()
         };
-        let seen = Seen { terms, psp, items, decision, owed: &owed, keys: &keys };
+        let holders = &self.holders_with(who.tenant(), [&by], scope, &before).await??;
+        let seen = Seen { terms, psp, items, decision, owed: &owed, keys: &keys, holders };
         Ok(plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?)
     }
 
@@ -157,12 +163,18 @@ impl App {
         let terms = self.terms_at(tenant, cx.now).await?;
         let of_command = approval.command.keys(tenant);
         wanted.extend(of_command.iter().cloned());
+        let people = [decider.id, approval.requested_by];
+        let first = Resolver::first_of(tenant, &people, &approval.command.scope());
+        wanted.extend(first.iter().cloned());
         let mut items = self.ledger().read_for(claim, &wanted).await?;
         let mut rest = items.split_off(items.len().min(1));
+        let before = rest.split_off(rest.len().min(of_command.len()));
+        let before = first.into_iter().zip(before).collect();
         self.follow_card((tenant, approval.command.returns_to()), &of_command, &mut rest).await?;
         let requester = member(items.first().and_then(Option::as_ref), approval.command.permission())?;
+        let holders = &self.holders_at_decision(tenant, approval, (decider, Some(&requester)), &before).await??;
         // Before the payment provider is asked: a person who may not decide learns nothing of it.
-        may_approve(approval, decider, cx.now)?;
+        may_approve(approval, decider, holders, cx.now)?;
         let provider = self.provider_of(&approval.command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let keys = self.ledger().marker_keys().await?;
@@ -174,7 +186,8 @@ impl App {
         let view = decided.as_ref().map(|read| read.view(tenant));
         let decision = decided.as_ref().zip(view.as_ref()).map(|(read, view)| read.seen(view));
         let owed = BTreeMap::new();
-        let seen = Seen { terms: &terms, psp, items: &rest, decision: decision.as_ref(), owed: &owed, keys: &keys };
+        let (terms, items, owed, keys) = (&terms, &rest, &owed, &keys);
+        let seen = Seen { terms, psp, items, decision: decision.as_ref(), owed, keys, holders };
         let command = Approve { tenant, approval, decider, requester: &requester, seen };
         match plan_approve(&command, cx) {
             Ok(planned) => Ok(planned),

@@ -271,7 +271,13 @@ impl<A: Copy> Endpoint<A> {
     /// `Location`.
     #[must_use]
     pub const fn approvable(self) -> Self {
-        self.accepted::<PendingApprovalView>("Stored; executed once another staff member approves it")
+        self.accepted::<PendingApprovalView>("Stored; executed once another staff member approves it").asks_ties()
+    }
+
+    /// Adds the refusal of a member of the staff whose own account it is for.
+    #[must_use]
+    pub const fn asks_ties(self) -> Self {
+        self.when(Code::FourEyesRequired, "it is for an account of the caller's own")
     }
 
     /// Lets members of one shop call it, for their shop: the handler must respect [`Merchant::shop`]. All other endpoints

@@ -7,7 +7,7 @@
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `parameter`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `file_store`, `app`, `sign_in`, `permission`.
-//! 5. Parts that handlers share: `endpoint`, `csv_file`, `cards`, `acts`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `jobs`, `timeline`,
+//! 5. Parts that handlers share: `endpoint`, `csv_file`, `cards`, `acts`, `ties`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `jobs`, `timeline`,
 //!    `reads`, `closing`, `settlement_runs`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `attempts`, `crediting`, `publishing`, `sealing`, `figures`, `files`, `settlement`, `migration`, `reconcile`, `previews`.
 
@@ -71,6 +71,7 @@ pub mod signature;
 pub mod staff;
 pub mod tenant;
 pub mod terminal;
+pub mod ties;
 pub mod timeline;
 pub mod topups;
 pub mod trail;

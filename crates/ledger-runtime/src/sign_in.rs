@@ -23,7 +23,7 @@ impl FromRequestParts<App> for Customer {
                     Ok(caller.signed_in_as(own, subject))
                 }
                 SignIn::Of(customer) => Ok(caller.signed_in_as(customer, subject)),
-                SignIn::Ended => Err(Problem::not_found()),
+                SignIn::Ended(_) => Err(Problem::not_found()),
             },
         }
     }

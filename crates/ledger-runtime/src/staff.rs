@@ -16,7 +16,9 @@ use ledger_core::keys::{self, Key};
 use ledger_core::money::Amount;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::plan::Context;
-use ledger_core::staff::{self, Invitation, MemberState, StaffAmount, StaffChange, StaffMember, StaffRole};
+use ledger_core::staff::{
+    self, BeneficiaryKind, BeneficiaryKinds, Invitation, MemberState, StaffAmount, StaffChange, StaffMember, StaffRole,
+};
 use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::TransactItem;
 use serde::Deserialize;
@@ -39,13 +41,24 @@ pub struct StaffInviteBody {
     /// The roles: at least one.
     #[schema(value_type = Vec<words::StaffRoleWord>)]
     pub roles: Vec<String>,
-    /// The person's own accounts, `customer:<id>` or `merchant:<id>`: the person decides on no command that is about one
-    /// of them. Of the operator's staff only.
-    pub beneficiary_of: Option<Vec<String>>,
+    /// The accounts that are the person's own, or of the person's family or business. Of the operator's staff only.
+    pub beneficiary_of: Option<Vec<BeneficiaryBody>>,
     /// The id of the shop whose payments alone the person may see and change; `all`, or absent: those of all shops. Of a
     /// merchant's staff only; an owner has none.
     #[schema(pattern = "^(all|[0-9a-fA-F-]{36})$", example = "all")]
     pub shop: Option<String>,
+}
+
+/// An account of a person, of the person's family, or of a business which the person has an interest in.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BeneficiaryBody {
+    /// The account: `customer:<id>`, `card:<id>` or `merchant:<id>`.
+    pub account: String,
+    /// `own`: the person asks for, decides on and does alone nothing that is for it. `family` or `business`: the person decides on
+    /// nothing that is for it while another member may.
+    #[schema(value_type = words::BeneficiaryKindWord)]
+    pub kind: String,
 }
 
 /// A change of a staff member. An absent field keeps its value.
@@ -55,8 +68,9 @@ pub struct StaffChangeBody {
     /// All roles that the member has from now on: at least one.
     #[schema(value_type = Option<Vec<words::StaffRoleWord>>)]
     pub roles: Option<Vec<String>>,
-    /// All accounts that are the person's own from now on, as in an invitation. An empty list removes all.
-    pub beneficiary_of: Option<Vec<String>>,
+    /// All accounts that are declared from now on, as in an invitation. An empty list removes all, which needs approval, as does
+    /// another kind that binds the person less.
+    pub beneficiary_of: Option<Vec<BeneficiaryBody>>,
     /// The id of the shop whose payments alone the member may see and change from then on; `all`: those of all shops. Of a
     /// merchant's staff only; an owner has none.
     #[schema(pattern = "^(all|[0-9a-fA-F-]{36})$", example = "all")]
@@ -155,7 +169,7 @@ pub async fn invite<C: Caller + Sync>(
     check_shop(who.employer(), body.shop.as_deref())?;
     let shop = body.shop.as_deref().map(shop_or_all).transpose()?.flatten();
     let fields = Fields::new().with("staff_id", id).with("email", email.as_sent()).with("roles", names(&roles));
-    let fields = fields.with_some("beneficiary_of", own.as_ref().map(names)).with_some("shop", shop);
+    let fields = fields.with_some("beneficiary_of", own.as_ref().map(staff::kinds_text)).with_some("shop", shop);
     let own = own.unwrap_or_default();
     let (claim, admission) = endpoint.claim(app, caller, key, &[], fields).await?;
     let plan = async |cx| {
@@ -199,7 +213,7 @@ pub async fn change<C: Caller + Sync>(
     let shop = body.shop.as_deref().map(shop_or_all).transpose()?;
     let fields = Fields::new()
         .with_some("roles", roles.as_ref().map(names))
-        .with_some("beneficiary_of", own.as_ref().map(names))
+        .with_some("beneficiary_of", own.as_ref().map(staff::kinds_text))
         .with_some("shop", shop.map(|shop| shop.map_or_else(|| ALL_SHOPS.to_owned(), |shop| shop.to_string())))
         .with_some("status", state.map(MemberState::name))
         .with_some("reason", reason.as_ref().map(SentText::as_sent));
@@ -236,6 +250,30 @@ pub async fn change<C: Caller + Sync>(
     if who.employer() == Employer::Operator && state == Some(MemberState::Disabled) && outcome.status() == 200 {
         app.withdraw_requests_of(who, id).await;
     }
+    Ok(outcome)
+}
+
+/// Declares an account of the caller's own.
+///
+/// # Errors
+/// As [`Keyed::claim`].
+pub async fn declare<C: Caller + Sync>(
+    app: &App,
+    endpoint: &Keyed,
+    (caller, who): (&C, &Member),
+    (key, body): (RequestKey, &BeneficiaryBody),
+) -> Result<Outcome, Problem> {
+    let (account, kind) = beneficiary(body)?;
+    let fields = Fields::new().with("account", account).with("kind", kind.name());
+    let (claim, admission) = endpoint.claim(app, caller, key, &[], fields).await?;
+    let plan = async |cx| {
+        // No permission is required, so nothing else refuses an unknown tenant.
+        app.terms(who.tenant()).await?;
+        let member = app.staff_member(who, who.id()).await?;
+        Ok(staff::plan_declare(who.tenant(), &member, (account, kind), &cx)?)
+    };
+    let outcome = app.perform(claim, admission, plan, |member| ok(&StaffChangeView::from(member))).await;
+    app.records().forget_staff(who.tenant(), who.key());
     Ok(outcome)
 }
 
@@ -297,12 +335,18 @@ fn shop_or_all(given: &str) -> Result<Option<ShopId>, Problem> {
     if given == ALL_SHOPS { Ok(None) } else { request::id("shop", given, ShopId::parse).map(Some) }
 }
 
-fn accounts(given: &[String]) -> Result<BTreeSet<Account>, Problem> {
-    let wrong = || Problem::invalid_field("beneficiary_of", "must be customer:<id> or merchant:<id>");
-    given.iter().map(|name| Account::parse(name).map_err(|_| wrong())).collect()
+fn accounts(given: &[BeneficiaryBody]) -> Result<BeneficiaryKinds, Problem> {
+    given.iter().map(beneficiary).collect()
 }
 
-/// The roles or accounts for the key's fingerprint, in their order.
+fn beneficiary(given: &BeneficiaryBody) -> Result<(Account, BeneficiaryKind), Problem> {
+    let wrong = || Problem::invalid_field("beneficiary_of", "must be customer:<id>, card:<id> or merchant:<id>");
+    let account = Account::parse(&given.account).map_err(|_| wrong())?;
+    let kind = request::word("kind", &given.kind, BeneficiaryKind::parse, "own, family or business")?;
+    Ok((account, kind))
+}
+
+/// The roles for the key's fingerprint, in their order.
 fn names<T: ToString>(all: &BTreeSet<T>) -> String {
     all.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
 }

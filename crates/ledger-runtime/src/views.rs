@@ -17,7 +17,7 @@ mod timeline;
 mod topup;
 pub mod words;
 
-pub use approval::{ApprovalDetail, ApprovalView, DestinationChangeView, PendingApprovalView};
+pub use approval::{ApprovalDetail, ApprovalView, DestinationChangeView, PendingApprovalView, TieView};
 pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView, ShopView, unclaimed_of};
 pub use history::{HistoryView, OperationView, Page};
@@ -29,7 +29,7 @@ pub use payment::{PaymentDetail, PaymentStateView, PaymentView, RefundView};
 pub use reconciliation::{BreakView, FindingView, RunView};
 pub use record::{HoldView, RecordView};
 pub use settlement::{AssetTotalsView, SettlementView};
-pub use staff::{STAFF_STATUSES, StaffChangeView, StaffView};
+pub use staff::{BeneficiariesView, BeneficiaryView, STAFF_STATUSES, StaffChangeView, StaffView};
 pub use timeline::{ActView, TimelineView, texts};
 pub(crate) use topup::answer as topup_answer;
 pub use topup::{TOPUP_OF_CUSTOMER, TOPUP_OF_OPERATOR, TopupCreatedView, TopupRefundView, TopupView};

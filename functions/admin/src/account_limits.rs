@@ -145,7 +145,8 @@ async fn plan_change(
     let change =
         AccountLimitsChange { account: *account, asset, of_tenant: Some(of_tenant), seen: &own, changes: &changes };
     let planned = tenants::plan_account_limits(who.tenant(), change, (who.actor(), reason.as_ref()), cx)?;
-    Ok(Requested::executed(planned))
+    let of = (vec![*account], Permission::LimitsChange);
+    Ok(Requested::executed(app.alone((claim, &who.member()), of, planned).await?))
 }
 
 impl Wanted {

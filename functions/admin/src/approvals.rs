@@ -14,16 +14,16 @@ use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Admin, Caller, Member};
 use ledger_runtime::metrics::Metric;
-use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, Listing, Params, PathId};
 use ledger_runtime::views::{ApprovalDetail, ApprovalView, Page};
 
+const TIED: &[&str] = &["yes"];
 const STATES: &[&str] = &["pending", "approved", "rejected", "withdrawn", "expired", "stale"];
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/approvals")
     .summary("Lists commands that await approval or were decided on, newest first.")
-    .about("With `state` or `command`, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
+    .about("With `state`, `command` or `tied`, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
     .permission(Permission::ApprovalsRead)
     .pages_of::<ApprovalDetail>()
     .parameter(Parameter::in_query("state", "Commands in this state only.", Kind::Word(STATES)))
@@ -31,6 +31,12 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/approvals")
         "command",
         "Commands of this operation only.",
         Kind::Form("^[a-z_]{2,40}$", "grant"),
+    ))
+    .parameter(Parameter::in_query(
+        "tied",
+        "`yes`: commands alone for which a tie to an account of a member who requested or decided was recorded, and is shown to the \
+         caller.",
+        Kind::Word(TIED),
     ))
     .parameter(Listing::FROM)
     .parameter(Listing::TO);
@@ -45,10 +51,11 @@ pub(crate) async fn list(
     let state = state.map(|word| request::word("state", &word, ApprovalState::parse, words)).transpose()?;
     let command = params.take("command")?;
     let command = command.map(|name| request::word("command", &name, Operation::parse, "an operation of this API"));
+    let is_tied = params.word("tied", TIED)?.is_some();
     let (command, listing) = (command.transpose()?, params.listing()?);
     params.finish()?;
-    let decides = permission::permits(&app, &who.member(), Permission::ApprovalsDecide).await?;
-    Ok(Json(app.approvals((who.tenant(), decides), (state, command), listing).await?))
+    let viewer = app.viewer(&who.member()).await?;
+    Ok(Json(app.approvals((who.tenant(), viewer), (state, command, is_tied), listing).await?))
 }
 
 /// Builds the response to a command that was stored.
@@ -79,8 +86,8 @@ pub(crate) async fn get(
 pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_id}/approve")
     .summary("Approves a command and executes it.")
     .about(
-        "Neither the staff member who requested it can approve it, nor one whose own account it is about. If it cannot be \
-         executed now, it stays pending. If what it was requested against has changed, it becomes `stale` and is never \
+        "Neither the staff member who requested it can approve it, nor one whose own account it is for. One who has declared the \
+         account as the family's or a business's can while no other member may. If it cannot be executed now, it stays pending. If what it was requested against has changed, it becomes `stale` and is never \
          executed. A request to send a bank file again is addressed by its own id; its own endpoint decides on the same \
          record.",
     )
@@ -100,7 +107,7 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
         Code::LegacyRecordUnreadable,
     ])
     .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
-    .when(Code::FourEyesRequired, "the caller requested it, or is a beneficiary of it")
+    .when(Code::FourEyesRequired, "the caller requested it, or an account that it is for is the caller's")
     .when(Code::WrongState, "it is decided on already, its requester may not request it, or its cash was reversed before")
     .when(Code::AlreadyExists, "the merchant has an open settlement or an owner, or the person a record")
     .when(Code::NotFound, "no such command, or no such account")

@@ -3,10 +3,13 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::idempotency::{Fields, Flight, Parked};
-use ledger_core::ids::parse_uuid;
+use ledger_core::ids::{CustomerId, Tenant, parse_uuid};
+use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::psp::EventId;
+use ledger_core::topups::TopupRecord;
 use ledger_core::topups::attention::{self, Decider, KeptEvent};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
@@ -18,6 +21,7 @@ use ledger_runtime::topups::{self, Resolution, Resolved};
 use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 /// Operations and events that need review, each oldest first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -136,6 +140,7 @@ pub(crate) const RESOLVE: Keyed = Endpoint::post("/v1/admin/attention/operations
     .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .problems(&[Code::WrongState])
     .when(Code::NotFound, "no parked operation has this id")
+    .asks_ties()
     .keyed(Operation::ParkedResolve);
 
 pub(crate) async fn resolve(
@@ -155,10 +160,22 @@ pub(crate) async fn resolve(
     let (claim, admission) = RESOLVE.claim(&app, &who, key, &[&resource], fields).await?;
     let plan = async |cx| {
         let reason = reason.text()?;
+        if let Some(customer) = customer_of(&app, who.tenant(), resource).await? {
+            let of = (vec![Account::Customer(customer)], Permission::AttentionResolve);
+            app.check_alone((&claim, &who.member()), of).await?;
+        }
         let decider = Decider { actor: who.actor(), reason: &reason };
         app.psp_executor().await?.resolve_parked(&claim, resource, resolution, &decider, &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, |resolved| ok(&ResolvedView::from(resolved))).await)
+}
+
+/// The customer of a parked operation; `None` if no parked one has the id.
+async fn customer_of(app: &App, tenant: &Tenant, resource: Uuid) -> Result<Option<CustomerId>, Problem> {
+    let (flights, _) = topups::needs_review(app.dynamo(), tenant).await?;
+    let Some(flight) = flights.into_iter().find(|flight| flight.resource == resource) else { return Ok(None) };
+    let item = app.dynamo().get(&keys::topup(tenant, flight.topup)).await?;
+    Ok(item.as_ref().map(TopupRecord::read).transpose()?.map(|topup| topup.customer))
 }
 
 pub(crate) const DISMISS: Keyed = Endpoint::post("/v1/admin/attention/events/{event_id}/dismiss")

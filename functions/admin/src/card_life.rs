@@ -4,6 +4,7 @@ use crate::approvals;
 use crate::cards::current_terms;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::approvals::Command;
 use ledger_core::cards::life::{plan_assign, plan_block};
 use ledger_core::cards::listing::CardFilter;
@@ -90,6 +91,7 @@ pub(crate) const ASSIGN: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/assig
     .when(Code::WrongState, "the card has an owner or cannot be used")
     .when(Code::LimitExceeded, "the customer has 20 cards")
     .when(Code::NotFound, "no such card or customer")
+    .asks_ties()
     .keyed(Operation::CardAssign);
 
 pub(crate) async fn assign(
@@ -105,7 +107,9 @@ pub(crate) async fn assign(
     let (claim, admission) = ASSIGN.claim(&app, &who, key, &[&card], fields).await?;
     let plan = async |cx: Context| {
         let reason = request::text_of(reason.as_ref())?;
-        Ok(plan_assign(who.tenant(), (card, owner), (who.actor(), reason.as_ref()), &cx)?)
+        let planned = plan_assign(who.tenant(), (card, owner), (who.actor(), reason.as_ref()), &cx)?;
+        let of = (vec![Account::Card(card), Account::Customer(owner)], Permission::CardsManage);
+        app.alone((&claim, &who.member()), of, planned).await
     };
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }
@@ -139,6 +143,7 @@ pub(crate) const BLOCK: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/block"
     .ok::<CardBlockedView>("Blocked")
     .when(Code::WrongState, "the card is blocked or replaced")
     .when(Code::NotFound, "no such card")
+    .asks_ties()
     .keyed(Operation::CardBlock);
 
 pub(crate) async fn block(
@@ -152,7 +157,8 @@ pub(crate) async fn block(
     let (claim, admission) = BLOCK.claim(&app, &who, key, &[&card], fields).await?;
     let plan = async |cx: Context| {
         let reason = request::text_of(reason.as_ref())?;
-        Ok(plan_block(who.tenant(), card, (who.actor(), reason.as_ref()), &cx)?)
+        let planned = plan_block(who.tenant(), card, (who.actor(), reason.as_ref()), &cx)?;
+        app.alone((&claim, &who.member()), (vec![Account::Card(card)], Permission::CardsManage), planned).await
     };
     let blocked = |receipt: &CardReceipt| CardBlockedView {
         card_id: receipt.card.to_string(),

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::cards::pin::PinRecord;
 use ledger_core::cards::record::{CardIssue, CardRecord};
 use ledger_core::customers::profile::Status;
@@ -44,6 +45,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/cards")
     .when(Code::LimitExceeded, "the customer has 20 cards")
     .when(Code::WrongState, "`expires_at` was sent, and the tenant's records have no expiry")
     .when(Code::NotFound, "no such customer")
+    .asks_ties()
     .keyed(Operation::CardIssue);
 
 pub(crate) async fn create(
@@ -60,10 +62,14 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx: Context| {
         let issue = CardIssue { tenant: who.tenant(), card: id, owner, expires_at, actor: who.actor() };
-        Ok(cards::record::plan_issue(&issue, &cx)?)
+        let planned = cards::record::plan_issue(&issue, &cx)?;
+        let of = (owner.map(Account::Customer).into_iter().collect(), Permission::CardsManage);
+        app.alone((&claim, &who.member()), of, planned).await
     };
     Ok(app
-        .perform(claim, admission, plan, |receipt| created(GET.path(&[&receipt.card]), &CardChangeView::from(receipt)))
+        .perform(claim.clone(), admission, plan, |receipt| {
+            created(GET.path(&[&receipt.card]), &CardChangeView::from(receipt))
+        })
         .await)
 }
 
@@ -109,6 +115,7 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/cards/{card_id}")
     .ok::<CardChangeView>("Changed")
     .problems(&[Code::WrongState])
     .when(Code::NotFound, "no such card")
+    .asks_ties()
     .keyed(Operation::CardAdminPatch);
 
 pub(crate) async fn patch(
@@ -123,16 +130,11 @@ pub(crate) async fn patch(
         Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx| {
-        Ok(cards::record::plan_status(
-            who.tenant(),
-            id,
-            status,
-            who.actor(),
-            request::text_of(reason.as_ref())?.as_ref(),
-            &cx,
-        )?)
+        let reason = request::text_of(reason.as_ref())?;
+        let planned = cards::record::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?;
+        app.alone((&claim, &who.member()), (vec![Account::Card(id)], Permission::CardsManage), planned).await
     };
-    Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }
 
 /// Why a card's PIN is removed.
@@ -152,6 +154,7 @@ pub(crate) const RESET_PIN: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/pi
     .ok::<CardChangeView>("Removed")
     .when(Code::WrongState, "the card has no PIN")
     .when(Code::NotFound, "no such card")
+    .asks_ties()
     .keyed(Operation::CardPinReset);
 
 pub(crate) async fn reset_pin(
@@ -165,7 +168,8 @@ pub(crate) async fn reset_pin(
     let (claim, admission) = RESET_PIN.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx| {
         let reason = request::text_of(reason.as_ref())?;
-        Ok(cards::pin::plan_reset(who.tenant(), id, who.actor(), reason.as_ref(), &cx))
+        let planned = cards::pin::plan_reset(who.tenant(), id, who.actor(), reason.as_ref(), &cx);
+        app.alone((&claim, &who.member()), (vec![Account::Card(id)], Permission::CardsManage), planned).await
     };
-    Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

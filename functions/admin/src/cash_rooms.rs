@@ -4,6 +4,7 @@
 use crate::approvals;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::approvals::{Approval, Command};
 use ledger_core::cash_rooms::{self, CashRooms, RoomChange, RoomReceipt};
 use ledger_core::idempotency::{Claim, Fields};
@@ -301,7 +302,9 @@ pub(crate) async fn change_room(
             RoomChange::Withdraw(_) => {
                 let (of, by) = ((terminal, record.owner), (who.actor(), reason.as_ref()));
                 let planned = cash_rooms::plan_room(who.tenant(), of, &change, by, &cx)?;
-                Ok(Requested::executed(planned))
+                let of = record.owner.merchant().map(Account::Merchant).into_iter().collect();
+                let of = (of, Permission::CashRoomsChange);
+                Ok(Requested::executed(app.alone((&claim, &who.member()), of, planned).await?))
             }
         }
     };

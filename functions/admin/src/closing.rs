@@ -90,7 +90,9 @@ pub(crate) async fn customer(
             ));
         }
         let close = CustomerClose { tenant, actor: who.actor(), of: &of, clears, reason: reason.as_ref() };
-        Ok(Requested::executed(closing::plan_customer(&close, &items, &terms, &cx)?))
+        let planned = closing::plan_customer(&close, &items, &terms, &cx)?;
+        let of = (vec![Account::Customer(id)], Permission::AccountsClose);
+        Ok(Requested::executed(app.alone((&claim, &who.member()), of, planned).await?))
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
@@ -128,7 +130,9 @@ pub(crate) async fn card(
             ));
         }
         let close = CardClose { tenant, actor: who.actor(), of: &of, clears, reason: reason.as_ref() };
-        Ok(Requested::executed(closing::plan_card(&close, &items, &terms, &cx)?))
+        let planned = closing::plan_card(&close, &items, &terms, &cx)?;
+        let of = (vec![Account::Card(id)], Permission::AccountsClose);
+        Ok(Requested::executed(app.alone((&claim, &who.member()), of, planned).await?))
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -3,6 +3,7 @@
 use crate::sign_in::SignInView;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::customer_state::is_closed_wallet;
 use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
@@ -236,6 +237,7 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/customers/{customer_i
     .problems(&[Code::LegacyRecordUnreadable])
     .when(Code::WrongState, "`status` was sent, and the customer is closed; or the customer was erased")
     .when(Code::NotFound, "no such customer")
+    .asks_ties()
     .keyed(Operation::CustomerPatch);
 
 pub(crate) async fn patch(
@@ -295,6 +297,8 @@ impl Change<'_> {
         let status = status.as_ref().map(|(status, wallet)| (*status, wallet));
         let keys = app.keys_of_change(tenant, !self.patch.kana.is_keep()).await?;
         let change = ProfileChange { patch: self.patch, previous: previous.as_ref(), keys: &keys };
-        Ok(profile::plan_by_operator(tenant, id, change, status, who.actor(), self.reason, cx)?)
+        let planned = profile::plan_by_operator(tenant, id, change, status, who.actor(), self.reason, cx)?;
+        let of = (vec![Account::Customer(id)], Permission::CustomersFreeze);
+        app.alone((claim, &who.member()), of, planned).await
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{approvals, customers};
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::approvals::Command;
 use ledger_core::grants::grant::{self, Grant, GrantReceipt};
 use ledger_core::idempotency::Fields;
@@ -113,7 +114,9 @@ async fn to_one(
             ));
         };
         let grant = Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason };
-        Ok(Requested::executed(grant::plan(&grant, &terms, &cx)?.and(Some(counted))))
+        let planned = grant::plan(&grant, &terms, &cx)?.and(Some(counted));
+        let of = (vec![Account::Customer(customer)], Permission::GrantsIssue);
+        Ok(Requested::executed(app.alone((&claim, &who.member()), of, planned).await?))
     };
     let granted = |receipt: &GrantReceipt| {
         let view = GrantView {

@@ -108,6 +108,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(staff::GET.on(staff::get))
         .route(staff::CHANGE.on(staff::change))
         .route(staff::ACCEPT.on(staff::accept))
+        .route(staff::DECLARED.on(staff::declared))
+        .route(staff::DECLARE.on(staff::declare))
         .route(settlement_runs::START.on(settlement_runs::start))
         .route(settlement_runs::GET.on(settlement_runs::get))
         .route(settlement_runs::MERCHANTS.on(settlement_runs::merchants))

@@ -1,6 +1,7 @@
 //! `/v1/admin/merchants/{merchant_id}/close` and `/v1/admin/terminals/{terminal_id}/close`.
 
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, Tenant, TerminalId};
@@ -75,6 +76,7 @@ pub(crate) const TERMINAL: Keyed = Endpoint::post("/v1/admin/terminals/{terminal
     .ok::<ClosedTerminalView>("Closed")
     .when(Code::WrongState, "the terminal is closed, or something is open")
     .when(Code::NotFound, "no such terminal")
+    .asks_ties()
     .keyed(Operation::TerminalClose);
 
 pub(crate) async fn terminal(
@@ -92,7 +94,9 @@ pub(crate) async fn terminal(
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&profile)).await?;
         let seen = items.iter().flatten().next().ok_or(PlanError::Missing)?;
         let by = (who.actor(), reason.as_ref());
-        Ok(terminals::plan_close(who.tenant(), seen, by, &cx)?)
+        let owner = TerminalRecord::read(seen)?.owner.merchant().map(Account::Merchant);
+        let of = (owner.into_iter().collect(), Permission::AccountsClose);
+        app.alone((&claim, &who.member()), of, terminals::plan_close(who.tenant(), seen, by, &cx)?).await
     };
     let render = |receipt: &TerminalReceipt| ok(&ClosedTerminalView::from(receipt));
     let outcome = app.perform(claim.clone(), admission, plan, render).await;
@@ -115,6 +119,7 @@ pub(crate) const MERCHANT: Keyed = Endpoint::post("/v1/admin/merchants/{merchant
     .when(Code::WrongState, "the merchant is closed, or something is open")
     .when(Code::NotFound, "no such merchant")
     .when(Code::Busy, "the merchant is credited too often to read its balances as of one instant")
+    .asks_ties()
     .keyed(Operation::MerchantClose);
 
 pub(crate) async fn merchant(
@@ -141,7 +146,8 @@ pub(crate) async fn merchant(
         }
         let closing = MerchantClosing { merchant: id, profile, settling: settling.as_ref(), open };
         let by = (who.actor(), reason.as_ref());
-        Ok(merchants::plan_close(tenant, &closing, by, &cx)?)
+        let of = (vec![Account::Merchant(id)], Permission::AccountsClose);
+        app.alone((&claim, &who.member()), of, merchants::plan_close(tenant, &closing, by, &cx)?).await
     };
     let render = |receipt: &MerchantCloseReceipt| ok(&ClosedMerchantView::from(receipt));
     let outcome = app.perform(claim.clone(), admission, plan, render).await;

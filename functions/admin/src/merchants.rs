@@ -4,6 +4,7 @@ use crate::approvals;
 use crate::destination::DestinationBody;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::approvals::{Command, destination_digest};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::MerchantId;
@@ -174,7 +175,8 @@ pub(crate) async fn patch(
                 let change = MerchantChange { name: name.as_ref(), status, shards, ..MerchantChange::default() };
                 let by = (who.actor(), reason.as_ref());
                 let planned = merchants::plan_patch(who.tenant(), id, change, by, &cx)?;
-                Ok(Requested::executed(planned))
+                let of = (vec![Account::Merchant(id)], Permission::MerchantsChange);
+                Ok(Requested::executed(app.alone((&claim, &who.member()), of, planned).await?))
             }
         }
     };

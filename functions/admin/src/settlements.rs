@@ -4,6 +4,7 @@
 use crate::approvals;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::approvals::{Command, destination_digest};
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{MerchantId, SettlementId};
@@ -153,6 +154,7 @@ pub(crate) const RESUME: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_i
     .ok::<SettlementView>("Resumed")
     .when(Code::WrongState, "the settlement is not stopped")
     .when(Code::NotFound, "no such settlement")
+    .asks_ties()
     .keyed(Operation::SettlementResume);
 
 pub(crate) async fn resume(
@@ -167,7 +169,9 @@ pub(crate) async fn resume(
     let (claim, admission) = RESUME.claim(&app, &who, key, &[&merchant, &id], fields).await?;
     let plan = async |cx| {
         let settlement = read(&app, &who, (merchant, id), &claim).await?;
-        Ok(settlements::plan_resume(who.tenant(), &settlement, who.actor(), Some(&reason.text()?), &cx)?)
+        let planned = settlements::plan_resume(who.tenant(), &settlement, who.actor(), Some(&reason.text()?), &cx)?;
+        let of = (vec![Account::Merchant(merchant)], Permission::SettlementsOpen);
+        app.alone((&claim, &who.member()), of, planned).await
     };
     let render = |settlement: &Settlement| ok(&SettlementView::from(settlement));
     Ok(app.perform(claim.clone(), admission, plan, render).await)

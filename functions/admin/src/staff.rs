@@ -11,8 +11,8 @@ use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::Admin;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Empty, KeyedJson, Params, PathId};
-use ledger_runtime::staff::{self, StaffChangeBody, StaffInviteBody};
-use ledger_runtime::views::{Page, STAFF_STATUSES, StaffChangeView, StaffView};
+use ledger_runtime::staff::{self, BeneficiaryBody, StaffChangeBody, StaffInviteBody};
+use ledger_runtime::views::{BeneficiariesView, Page, STAFF_STATUSES, StaffChangeView, StaffView};
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/staff")
     .summary("Lists the operator's staff.")
@@ -77,7 +77,7 @@ pub(crate) const CHANGE: Keyed = Endpoint::patch("/v1/admin/staff/{staff_id}")
     .ok::<StaffChangeView>("Changed")
     .approvable()
     .when(Code::WrongState, "fewer than two owners or deciders would remain, or an invited member would be enabled")
-    .when(Code::FourEyesRequired, "members give themselves a role")
+    .when(Code::FourEyesRequired, "members give themselves a role, or take a declared account of their own back")
     .when(Code::NotFound, "no such member")
     .keyed(Operation::StaffChange);
 
@@ -88,6 +88,39 @@ pub(crate) async fn change(
     KeyedJson(key, body): KeyedJson<StaffChangeBody>,
 ) -> Result<Outcome, Problem> {
     staff::change(&app, (&CHANGE, &GET, Some(&approvals::GET)), (&who, &who.member()), id, (key, &body)).await
+}
+
+pub(crate) const DECLARED: Endpoint = Endpoint::get("/v1/admin/staff/me/beneficiaries")
+    .summary("Returns the accounts that the caller's record declares.")
+    .open()
+    .ok::<BeneficiariesView>("The accounts")
+    .when(Code::NotFound, "the caller has no record");
+
+pub(crate) async fn declared(State(app): State<App>, who: Admin) -> Result<Json<BeneficiariesView>, Problem> {
+    let member = app.staff_member(&who.member(), who.staff_id()).await?;
+    Ok(Json(BeneficiariesView::from(&member)))
+}
+
+pub(crate) const DECLARE: Keyed = Endpoint::post("/v1/admin/staff/me/beneficiaries")
+    .summary("Declares an account as the caller's own, or as one of the caller's family or business.")
+    .about("It needs no other person. Two other members take it back, by a change of the caller's record.")
+    .open()
+    .body::<BeneficiaryBody>()
+    .ok::<StaffChangeView>("Declared")
+    .when(
+        Code::FourEyesRequired,
+        "the account is declared as the caller's own, and would be one of the family or a business",
+    )
+    .when(Code::WrongState, "the caller has not accepted the invitation")
+    .when(Code::NotFound, "the caller has no record")
+    .keyed(Operation::StaffChange);
+
+pub(crate) async fn declare(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<BeneficiaryBody>,
+) -> Result<Outcome, Problem> {
+    staff::declare(&app, &DECLARE, (&who, &who.member()), (key, &body)).await
 }
 
 pub(crate) const ACCEPT: Keyed = Endpoint::post("/v1/admin/staff/accept")

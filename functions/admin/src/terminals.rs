@@ -3,6 +3,7 @@
 use crate::approvals;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::approvals::Command;
 use ledger_core::customers::profile::Status;
 use ledger_core::dynamo::{Item, ItemError};
@@ -214,6 +215,7 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/terminals/{terminal_i
     .ok::<TerminalChangeView>("Changed")
     .when(Code::WrongState, "the terminal is closed")
     .when(Code::NotFound, "no such terminal")
+    .asks_ties()
     .keyed(Operation::TerminalPatch);
 
 pub(crate) async fn patch(
@@ -227,11 +229,16 @@ pub(crate) async fn patch(
     let fields =
         Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
+    let profile = Partition::terminal(who.tenant(), id).profile();
     let plan = async |cx| {
         let reason = request::text_of(reason.as_ref())?;
-        Ok(terminals::plan_status(who.tenant(), id, status, (who.actor(), reason.as_ref()), &cx)?)
+        let items = app.ledger().read_for(&claim, std::slice::from_ref(&profile)).await?;
+        let record = TerminalRecord::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        let planned = terminals::plan_status(who.tenant(), id, status, (who.actor(), reason.as_ref()), &cx)?;
+        let of = (record.owner.merchant().map(Account::Merchant).into_iter().collect(), Permission::TerminalsManage);
+        app.alone((&claim, &who.member()), of, planned).await
     };
-    let outcome = app.perform(claim, admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
+    let outcome = app.perform(claim.clone(), admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
     app.records().forget_terminal(who.tenant(), id);
     Ok(outcome)
 }
@@ -288,7 +295,9 @@ async fn plan_code(
         return Ok(Requested::pending(stored));
     }
     let by = (who.staff_id(), who.actor());
-    Ok(Requested::executed(terminals::plan_code(who.tenant(), id, by, cx)?))
+    let planned = terminals::plan_code(who.tenant(), id, by, cx)?;
+    let of = (record.owner.merchant().map(Account::Merchant).into_iter().collect(), Permission::TerminalsManage);
+    Ok(Requested::executed(app.alone((claim, &who.member()), of, planned).await?))
 }
 
 impl TerminalView {

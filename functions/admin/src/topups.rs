@@ -4,6 +4,7 @@ use crate::customers;
 use crate::transactions::existing;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{Claim, Fields, PlannedCall};
 use ledger_core::ids::{CustomerId, RefundId, TopupId};
@@ -139,6 +140,7 @@ pub(crate) const REFUND: Keyed = Endpoint::post("/v1/admin/topups/{id}/refunds")
     ])
     .when(Code::NotFound, "no such top-up")
     .when(Code::IdempotencyKeyExpired, "a key is valid for 24 hours")
+    .asks_ties()
     .keyed(Operation::TopupRefund);
 
 pub(crate) async fn refund(
@@ -154,6 +156,8 @@ pub(crate) async fn refund(
     let (claim, admission) = REFUND.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx, psp_executor: PspExecutor| {
         let topup = read_topup(&app, &claim, id).await?;
+        let of = (vec![Account::Customer(topup.customer)], Permission::TopupsRefund);
+        app.check_alone((&claim, &who.member()), of).await?;
         let points = match &topup.points {
             Some(_) => Some(points(&app, &claim, topup.customer).await?),
             None => None,

@@ -279,6 +279,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::StaffInvite => "staff member invited",
         Endpoint::StaffChange => "staff member disabled",
         Endpoint::StaffAccept => "invitation accepted",
+        Endpoint::StaffDeclare => "staff member declares an account",
         Endpoint::RecoveryCancel => "recovery of owners cancelled",
         Endpoint::ShopStaffInvite => "merchant's staff member invited",
         Endpoint::ShopStaffChange => "merchant's staff member disabled",

@@ -15,6 +15,7 @@ use ledger_core::ids::{ApprovalId, Employer, StaffId};
 use ledger_core::keys;
 use ledger_core::money::{Asset, Balance};
 use ledger_core::staff::StaffMember;
+use ledger_core::ties::{Holders, Resolver};
 use ledger_core::topups::DecisionSeen;
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,11 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
     let items = |command: &Command| -> Vec<Option<Item>> {
         command.keys(tenant).iter().map(|key| world.get(key).cloned()).collect()
     };
+    let holders = |command: &Command, members: &[&StaffMember]| -> Result<Holders, NoPlan> {
+        let keys = declared::keys();
+        let resolver = Resolver::new(tenant, members.iter().copied(), command.scope(), &keys);
+        Ok(resolver.resolve(|key| world.get(key).cloned())?)
+    };
     let draft = match does {
         ApprovalDoes::Request { by, command, reason, contradiction, owed } => {
             let (terms, command) = (world.terms(), Command::read(&wire::item_from_json(command)).unwrap());
@@ -78,9 +84,10 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
                 let asset = Asset::parse(asset).unwrap();
                 (asset.clone(), Balance::from_stored(asset, owed).unwrap())
             });
-            let (owed, keys) = (owed.collect(), declared::keys());
+            let (owed, keys, holders) = (owed.collect(), declared::keys(), &holders(&command, &[&by])?);
             seeing(world, &command, contradiction.as_ref(), |decision| {
-                let seen = Seen { terms: &terms, psp: None, items: &items, decision, owed: &owed, keys: &keys };
+                let (terms, items, owed, keys) = (&terms, &items, &owed, &keys);
+                let seen = Seen { terms, psp: None, items, decision, owed, keys, holders };
                 let (command, reason) = (command.clone(), reason.as_ref());
                 Ok(plan_request(&ApprovalRequest { tenant, by: &by, command, reason, seen }, cx)?.draft)
             })?
@@ -89,8 +96,10 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
             let (decider, approval, terms) = (named(by), stored(approval), world.terms());
             let (requester, items) = (member(approval.requested_by), items(&approval.command));
             let (owed, keys) = (BTreeMap::new(), declared::keys());
+            let holders = &holders(&approval.command, &[&decider, &requester])?;
             let (planned, from) = seeing(world, &approval.command, contradiction.as_ref(), |decision| {
-                let seen = Seen { terms: &terms, psp: None, items: &items, decision, owed: &owed, keys: &keys };
+                let (terms, items, owed, keys) = (&terms, &items, &owed, &keys);
+                let seen = Seen { terms, psp: None, items, decision, owed, keys, holders };
                 let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
                 Ok(plan_approve(&command, cx)?)
             })?;
@@ -99,7 +108,11 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
             let assembled = Transaction::assemble_as(planned.draft, &claim, &answer, &declared::keys(), &from);
             return Ok(Made::Whole(assembled.unwrap()));
         }
-        ApprovalDoes::Reject { by, approval } => plan_reject(tenant, &stored(approval), &named(by), cx)?.draft,
+        ApprovalDoes::Reject { by, approval } => {
+            let (approval, decider) = (stored(approval), named(by));
+            let holders = holders(&approval.command, &[&decider])?;
+            plan_reject(tenant, &approval, (&decider, &holders), cx)?.draft
+        }
         ApprovalDoes::Withdraw { by, approval } => plan_withdraw(tenant, &stored(approval), &named(by), cx)?.draft,
         ApprovalDoes::WithdrawOfDisabled { by, approval } => {
             let approval = stored(approval);

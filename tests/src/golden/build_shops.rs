@@ -8,7 +8,7 @@ use ledger_core::keys::{self, Partition};
 use ledger_core::permission::Staff;
 use ledger_core::personal::FreeText;
 use ledger_core::shops::{self, ShopChange, ShopState};
-use ledger_core::staff::{self, Invitation, StaffChange, StaffMember, StaffRole};
+use ledger_core::staff::{self, BeneficiaryKinds, Invitation, StaffChange, StaffMember, StaffRole};
 use ledger_core::terminals::{self, TerminalRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ pub(super) fn make(world: &World, ShopDoes { merchant, by, does }: &ShopDoes) ->
         }
         ShopStep::Invite { person: (id, email), role, shop: to } => {
             let roles = BTreeSet::from([StaffRole::parse(Staff::Merchant, role).unwrap()]);
-            let (by, email, none) = (member(by), FreeText::email(email).unwrap(), BTreeSet::new());
+            let (by, email, none) = (member(by), FreeText::email(email).unwrap(), BeneficiaryKinds::new());
             let command = Invitation {
                 tenant,
                 by: &by,

@@ -11,7 +11,8 @@ use ledger_core::keys;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::personal::FreeText;
 use ledger_core::staff::{
-    self, FirstOwner, Founder, Founders, Invitation, MemberState, Recovery, StaffChange, StaffMember, StaffRole,
+    self, BeneficiaryKinds, FirstOwner, Founder, Founders, Invitation, MemberState, Recovery, StaffChange, StaffMember,
+    StaffRole,
 };
 use ledger_core::terms::TenantTerms;
 use ledger_core::{customers, tenants};
@@ -90,7 +91,7 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
     let recovery = || Recovery::read(world.must(&keys::owner_recovery(tenant))).unwrap();
     let draft = match does {
         StaffDoes::Invite { by, person, roles: names } => {
-            let (by, person, roles, none) = (member(by), founder(person), roles(names), BTreeSet::new());
+            let (by, person, roles, none) = (member(by), founder(person), roles(names), BeneficiaryKinds::new());
             let command = Invitation {
                 tenant,
                 by: &by,

@@ -135,7 +135,9 @@ pub async fn stored_grant(world: &World, customer: &str, points: &str) -> String
         let reason = FreeText::parse("thanks", 140).expect("a text");
         let keys = app.ledger().marker_keys().await.expect("keys");
         let owed = BTreeMap::new();
-        let seen = Seen { terms: &terms, psp: None, decision: None, items: &[], owed: &owed, keys: &keys };
+        let holders = app.holders(&tenant, [&by], command.scope()).await.expect("a store").expect("holders");
+        let (terms, owed, keys, holders) = (&terms, &owed, &keys, &holders);
+        let seen = Seen { terms, psp: None, decision: None, items: &[], owed, keys, holders };
         let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: Some(&reason), seen };
         let planned = plan_request(&request, &cx).expect("a plan");
         let stored = Transaction::unkeyed(planned.draft.items).expect("a transaction");

@@ -66,6 +66,7 @@ endpoints! {
     StaffInvite = "post_admin_staff",
     StaffChange = "patch_admin_staff_staff_id",
     StaffAccept = "post_admin_staff_accept",
+    StaffDeclare = "post_admin_staff_me_beneficiaries",
     RecoveryCancel = "post_admin_owner_recovery_cancel",
     ShopStaffInvite = "post_merchant_staff",
     ShopStaffChange = "patch_merchant_staff_staff_id",
@@ -259,6 +260,7 @@ impl Endpoint {
             | Self::StaffInvite
             | Self::StaffChange
             | Self::StaffAccept
+            | Self::StaffDeclare
             | Self::RecoveryCancel
             | Self::ShopStaffInvite
             | Self::ShopStaffChange

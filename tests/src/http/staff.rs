@@ -134,6 +134,12 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
             let who = world.token("admin", &invited(world, "viewer").await, None).await;
             prepared(Call::post("/v1/admin/staff/accept", &who, &json!({})).key(new_key()), 200, 0)
         }
+        Endpoint::StaffDeclare => {
+            let (_, who) = member(world, "viewer").await;
+            let body = json!({"account": format!("customer:{}", new_id()), "kind": "family"});
+            let call = Call::post("/v1/admin/staff/me/beneficiaries", &who, &body).key(new_key());
+            prepared(call, 200, 0).with_other("kind", "own")
+        }
         Endpoint::RecoveryCancel => {
             let _ = requested_recovery(world, [&new_id(), &new_id()]).await;
             prepared(

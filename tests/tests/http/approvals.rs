@@ -142,7 +142,7 @@ async fn beneficiary_does_not_decide() {
     // The approver's record names the customer; the other approver owns the shop under another id, with one address.
     let [named, second] = [new_id(), new_id()];
     let mut invitation = staff::invitation(&named, "approver");
-    invitation["beneficiary_of"] = json!([format!("customer:{}", customer.id)]);
+    invitation["beneficiary_of"] = json!([{"account": format!("customer:{}", customer.id), "kind": "own"}]);
     let _ = staff::employed(&world, &shop, &staff::email_of(&second)).await;
     let mut deciders = Vec::new();
     for (id, body) in [(&named, invitation), (&second, staff::invitation(&second, "approver"))] {

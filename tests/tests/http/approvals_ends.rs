@@ -140,7 +140,7 @@ async fn beneficiary_decides_on_no_request() {
         let pending = Pending::new(&world, kind).await;
         let id = new_id();
         let mut invitation = staff::invitation(&id, "approver");
-        invitation["beneficiary_of"] = json!([pending.account]);
+        invitation["beneficiary_of"] = json!([{"account": pending.account, "kind": "own"}]);
         let _ = world.operator("/v1/admin/staff", &invitation).await;
         let who = world.token("admin", &id, None).await;
         let _ = world.api.settle(&posts("/v1/admin/staff/accept", &who, &json!({}))).await.good();

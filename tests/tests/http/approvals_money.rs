@@ -54,7 +54,7 @@ async fn beneficiaries(world: &World, shop: &Merchant, accounts: &[String]) -> V
     for account in accounts {
         let id = new_id();
         let mut invitation = staff::invitation(&id, "approver");
-        invitation["beneficiary_of"] = json!([account]);
+        invitation["beneficiary_of"] = json!([{"account": account, "kind": "own"}]);
         invited.push((id, invitation));
     }
     let of_shop = new_id();

@@ -108,7 +108,7 @@ async fn payout_account_is_masked_for_a_member_who_may_not_decide_on_it() {
     let (_, named) = {
         let member = new_id();
         let mut invitation = staff::invitation(&member, "approver");
-        invitation["beneficiary_of"] = json!([format!("merchant:{}", shop.id)]);
+        invitation["beneficiary_of"] = json!([{"account": format!("merchant:{}", shop.id), "kind": "own"}]);
         let _ = world.operator("/v1/admin/staff", &invitation).await;
         let who = world.token("admin", &member, None).await;
         let accepts = Call::post("/v1/admin/staff/accept", &who, &json!({})).key(new_key());

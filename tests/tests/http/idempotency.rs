@@ -61,6 +61,7 @@ endpoints! {
     admin_staff = StaffInvite,
     admin_staff_patch = StaffChange,
     admin_staff_accept = StaffAccept,
+    admin_staff_declare = StaffDeclare,
     admin_recovery_cancel = RecoveryCancel,
     merchant_staff = ShopStaffInvite,
     merchant_staff_patch = ShopStaffChange,

@@ -60,6 +60,7 @@ mod terminal_charges;
 mod terms;
 mod terms_previews;
 mod texts;
+mod ties;
 mod topup_refunds;
 mod topups;
 mod webhook;

@@ -41,12 +41,12 @@ async fn payment_and_its_replay_are_one_round_trip_each() {
     }
 }
 
-/// What the member granted alone in the day is on the member's record.
+/// What the member granted alone in the day is on the member's record, and whose sign-in the member's is an item beside it.
 #[tokio::test]
 async fn grant_of_one_person_reads_the_member_then_writes_and_its_replay_only_reads() {
     let (stage, tap) = tapped("round-trips-grant").await;
     let Prepared { call, status, .. } = Endpoint::Grant.prepare_executed(&stage).await;
-    assert_eq!(calls(&stage, &tap, &call, status).await, [MANY, WRITE]);
+    assert_eq!(calls(&stage, &tap, &call, status).await, [MANY, MANY, WRITE]);
     assert_eq!(calls(&stage, &tap, &call, status).await, [MANY]);
 }
 

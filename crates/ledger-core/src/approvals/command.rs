@@ -15,7 +15,7 @@ use crate::money::{Amount, Asset, Balance};
 use crate::payments::by_operator::OrderedRefund;
 use crate::personal::FreeText;
 use crate::settlements::{Destination, ReturnedTransfer};
-use crate::staff::{MemberState, StaffMember, StaffRole};
+use crate::staff::{BeneficiaryKinds, MemberState, StaffMember, StaffRole};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::{BusinessDate, Timestamp};
 use crate::topups::TopupDecision;
@@ -162,8 +162,8 @@ pub enum Command {
         email: FreeText,
         /// The roles.
         roles: BTreeSet<StaffRole>,
-        /// The person's own accounts.
-        beneficiary_of: BTreeSet<Account>,
+        /// The accounts that are the person's own, or of the person's family or business.
+        beneficiary_of: BeneficiaryKinds,
     },
     /// Changes a member of the operator's staff.
     StaffChange {
@@ -171,8 +171,8 @@ pub enum Command {
         id: StaffId,
         /// All roles from then on; `None` keeps them.
         roles: Option<BTreeSet<StaffRole>>,
-        /// The person's own accounts; `None` keeps them.
-        beneficiary_of: Option<BTreeSet<Account>>,
+        /// All accounts that are declared from then on; `None` keeps them.
+        beneficiary_of: Option<BeneficiaryKinds>,
         /// Whether the member may act; `None` keeps it.
         state: Option<MemberState>,
         /// The version of the record that was seen.
@@ -317,63 +317,6 @@ impl Command {
             | Self::UnclaimedPayout(_)
             | Self::WindDown
             | Self::MerchantOwner { .. } => None,
-        }
-    }
-
-    /// The accounts whose owners may not decide on it.
-    #[must_use]
-    pub fn beneficiaries(&self) -> Vec<Account> {
-        match self {
-            Self::BulkGrant { customers, .. } => customers.iter().map(|id| Account::Customer(*id)).collect(),
-            // The payer gets the money, and the merchant is free of a claim that it cannot pay.
-            Self::Refund(order) => vec![order.payer, Account::Merchant(order.merchant)],
-            // The merchant owes less: one that takes the value back and keeps the cash gains it.
-            Self::CashReversal(topup) => {
-                let merchant = topup.owner.merchant().map(Account::Merchant);
-                [Account::Card(topup.card)].into_iter().chain(merchant).collect()
-            }
-            // The holder of the other card gets the balance.
-            Self::CardReplace(of) => {
-                let owner = of.owner.map(Account::Customer);
-                [Account::Card(of.card), Account::Card(of.by)].into_iter().chain(owner).collect()
-            }
-            // The holder of the subject gets the wallet, so one who has opened an account under it is a beneficiary too.
-            Self::SignInMove(of) => {
-                [of.customer, CustomerId::new(of.subject.uuid())].into_iter().map(Account::Customer).collect()
-            }
-            // The owner of the card, and who gets what was another's.
-            Self::CardClose(of) => {
-                let owner = of.owner.map(Account::Customer);
-                [Account::Card(of.card)].into_iter().chain(owner).collect()
-            }
-            Self::UnclaimedClaim(of) => vec![of.from, Account::Customer(of.to)],
-            Self::Grant { .. }
-            | Self::Adjustment(_)
-            | Self::TopupDecision(_)
-            | Self::CustomerClose(_)
-            | Self::CustomerErase { .. }
-            | Self::UnclaimedPayout(_)
-            | Self::WindDown
-            | Self::CashCeiling { .. }
-            | Self::RefundCeiling { .. }
-            | Self::AssetBudget { .. }
-            | Self::CashDeposit { .. }
-            | Self::CashRoom { .. }
-            | Self::CashDepositReversal { .. }
-            | Self::CounterOpen { .. }
-            | Self::CashCollection { .. }
-            | Self::Destination { .. }
-            | Self::SettlementOpen { .. }
-            | Self::SettlementReturn(_)
-            | Self::SettlementRun { .. }
-            | Self::SettlementSchedule { .. }
-            | Self::EnrolmentCode { .. }
-            | Self::StaffInvite { .. }
-            | Self::StaffChange { .. }
-            | Self::TermsChange { .. }
-            | Self::TermsCancel { .. }
-            | Self::AccountLimits { .. }
-            | Self::MerchantOwner { .. } => self.effect().account.into_iter().collect(),
         }
     }
 

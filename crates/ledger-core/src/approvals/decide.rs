@@ -3,7 +3,9 @@
 
 use super::command::Command;
 use super::draft::{Drafted, Seen};
-use super::record::{Approval, ApprovalState, DECIDED_AT, DECIDED_BY, Decision, EXPIRES_AT, STATE, TRANSACTION_ID};
+use super::record::{
+    Approval, ApprovalState, DECIDED_AT, DECIDED_BY, Decision, EXPIRES_AT, STATE, TIES, TRANSACTION_ID, ties_value,
+};
 use super::request::act;
 use crate::account::Account;
 use crate::audit::of_decider;
@@ -12,7 +14,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::idempotency::MarkerKeys;
 use crate::ids::{Employer, Principal, StaffId, Tenant};
-use crate::keys::{self, Key};
+use crate::keys;
 use crate::merchants::{self, DESTINATION_COOLING_OFF};
 use crate::notices::DestinationNotice;
 use crate::operation::Operation;
@@ -20,9 +22,10 @@ use crate::permission::Permission;
 use crate::plan::{Context, PlanRefusal};
 use crate::staff::{self, MemberState, StaffMember, acting};
 use crate::tenants;
+use crate::ties::{Holders, Tie};
 use crate::time::Timestamp;
+pub(super) use crate::transaction::merged;
 use crate::transaction::{Clause, Draft, Planned, Provenance, Role, TransactItem, exists};
-use std::collections::BTreeMap;
 
 /// An approval of a command.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +54,14 @@ pub struct Approve<'a> {
 /// command is pending after that.
 pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Approval>, Provenance), PlanRefusal> {
     let Approve { tenant, approval, decider, requester, seen } = command;
-    let beneficiaries = may_approve(approval, decider, cx.now)?;
+    let mut ties = may_approve(approval, decider, seen.holders, cx.now)?;
     // A requester who was disabled or lost the permission since requests nothing.
     if requester.id != approval.requested_by || !requester.may(approval.command.permission()) {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
+    // The account may have become the requester's own since.
+    let of_requester = seen.holders.may_ask(requester.id);
+    ties.extend(of_requester.map_err(|_| PlanRefusal::Refused(Failure::WrongState))?);
     let from = Provenance {
         tenant: (*tenant).clone(),
         operation: approval.command.operation(),
@@ -74,13 +80,15 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
         drafted => drafted?,
     };
     let Drafted::Ready(draft) = drafted else {
-        return Ok((changed(tenant, approval, (ApprovalState::Stale, Operation::ApprovalApprove), decider, cx), from));
+        let to = (ApprovalState::Stale, Operation::ApprovalApprove);
+        return Ok((changed(tenant, approval, to, (decider, ties), cx), from));
     };
     let decision = Decision {
         state: ApprovalState::Approved,
         by: decider.id,
         at: cx.now,
         transaction_id: draft.entry.as_ref().map(|entry| entry.id),
+        ties,
     };
     let known = || [("approval_id", approval.id.to_string()), ("requested_by", approval.requested_by.to_string())];
     let of_draft = draft
@@ -89,7 +97,6 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
         .map(|item| if item.role() == Role::Audit { of_decider(item, decider.actor(), known()) } else { item })
         .map(|item| if item.role() == Role::Terms { tenants::approved_by(item, decider.id) } else { item });
     let own = [decided(tenant, approval, &decision), acting(tenant, decider), acting(tenant, requester)];
-    let outside = beneficiaries.into_iter().flat_map(|account| is_outside(tenant, (decider, seen.keys), account));
     let notice = if let Command::Destination { merchant, destination, .. } = &approval.command {
         let before = merchants::destination(seen.must(0)?)?;
         let change = DestinationNotice {
@@ -101,7 +108,7 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
     } else {
         None
     };
-    let items = merged(own.into_iter().chain(outside).chain(of_draft).chain(notice))
+    let items = merged(own.into_iter().chain(of_draft).chain(seen.holders.guards()).chain(notice))
         .ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
     let receipt = approval.decided(&decision);
     Ok((Planned { draft: Draft { entry: draft.entry, items }, receipt }, from))
@@ -114,11 +121,13 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
 pub fn plan_reject(
     tenant: &Tenant,
     approval: &Approval,
-    decider: &StaffMember,
+    (decider, holders): (&StaffMember, &Holders),
     cx: &Context,
 ) -> Result<Planned<Approval>, PlanRefusal> {
     may_decide(approval.requested_by, approval.state(cx.now), decider)?;
-    Ok(changed(tenant, approval, (ApprovalState::Rejected, Operation::ApprovalReject), decider, cx))
+    holders.are_of(&approval.command.scope())?;
+    let ties = holders.may_ask(decider.id)?.to_vec();
+    Ok(changed(tenant, approval, (ApprovalState::Rejected, Operation::ApprovalReject), (decider, ties), cx))
 }
 
 /// Withdraws a command, as its requester or as an owner.
@@ -167,9 +176,10 @@ fn withdrawn(
     by: &StaffMember,
     cx: &Context,
 ) -> Planned<Approval> {
-    let decision = Decision { state: ApprovalState::Withdrawn, by: by.id, at: cx.now, transaction_id: None };
+    let decision =
+        Decision { state: ApprovalState::Withdrawn, by: by.id, at: cx.now, transaction_id: None, ties: Vec::new() };
     let pending = Clause { condition: state_is_pending(), failure: Failure::WrongState };
-    let update = update(&decision);
+    let update = update(approval, &decision);
     let key = keys::approval(tenant, approval.id);
     let items = vec![
         TransactItem::update(Role::Approval, key, update, vec![exists(), pending, in_time(cx.now)]),
@@ -179,19 +189,34 @@ fn withdrawn(
     Planned { draft: Draft { entry: None, items }, receipt: approval.decided(&decision) }
 }
 
-/// Checks that a member may approve a command, and returns the accounts whose owners may not. The guards of the transaction
-/// check it again, exactly.
+/// Checks that a member may approve a command, and returns the ties of the member, to be recorded. The guards of the
+/// transaction check it again, exactly.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the member may not, or the command's state does not allow it.
-pub fn may_approve(approval: &Approval, decider: &StaffMember, now: Timestamp) -> Result<Vec<Account>, PlanRefusal> {
+pub fn may_approve(
+    approval: &Approval,
+    decider: &StaffMember,
+    holders: &Holders,
+    now: Timestamp,
+) -> Result<Vec<Tie>, PlanRefusal> {
     may_decide(approval.requested_by, approval.state(now), decider)?;
-    let beneficiaries = approval.command.beneficiaries();
-    let is_own = approval.command.is_about(decider);
-    if is_own || beneficiaries.iter().any(|account| decider.is_beneficiary_of(*account)) {
+    if approval.command.is_about(decider) {
         return Err(PlanRefusal::Refused(Failure::FourEyes));
     }
-    Ok(beneficiaries)
+    holders.are_of(&approval.command.scope())?;
+    holders.may_decide(decider.id).map(<[Tie]>::to_vec)
+}
+
+/// Those of a staff who may decide on a command beside `decider`: they did not ask for it, and it is not about them.
+#[must_use]
+pub fn other_deciders(approval: &Approval, decider: &StaffMember, staff: Vec<StaffMember>) -> Vec<StaffMember> {
+    let may_decide = |member: &StaffMember| {
+        member.may(Permission::ApprovalsDecide)
+            && ![decider.id, approval.requested_by].contains(&member.id)
+            && !approval.command.is_about(member)
+    };
+    staff.into_iter().filter(may_decide).collect()
 }
 
 /// Checks that a member may decide on a command. The guards of the transaction check it again, exactly.
@@ -224,10 +249,10 @@ fn changed(
     tenant: &Tenant,
     approval: &Approval,
     (state, operation): (ApprovalState, Operation),
-    decider: &StaffMember,
+    (decider, ties): (&StaffMember, Vec<Tie>),
     cx: &Context,
 ) -> Planned<Approval> {
-    let decision = Decision { state, by: decider.id, at: cx.now, transaction_id: None };
+    let decision = Decision { state, by: decider.id, at: cx.now, transaction_id: None, ties };
     let items = vec![
         decided(tenant, approval, &decision),
         acting(tenant, decider),
@@ -241,16 +266,21 @@ fn changed(
 fn decided(tenant: &Tenant, approval: &Approval, decision: &Decision) -> TransactItem {
     let mut guards = forms::pending_of_another(decision.by);
     guards.push(in_time(decision.at));
-    TransactItem::update(Role::Approval, keys::approval(tenant, approval.id), update(decision), guards)
+    TransactItem::update(Role::Approval, keys::approval(tenant, approval.id), update(approval, decision), guards)
 }
 
-fn update(decision: &Decision) -> Update {
+fn update(approval: &Approval, decision: &Decision) -> Update {
     let update = Update::new()
         .set(STATE, "state", Value::s(decision.state.name()))
         .set(DECIDED_BY, "me", Value::s(decision.by))
         .set(DECIDED_AT, "now", Value::s(decision.at));
-    match decision.transaction_id {
+    let update = match decision.transaction_id {
         Some(id) => update.set(TRANSACTION_ID, TRANSACTION_ID, Value::s(id)),
+        None => update,
+    };
+    let ties = approval.ties_with(decision);
+    match ties_value(&ties).filter(|_| ties != approval.ties) {
+        Some(ties) => update.set(TIES, TIES, ties),
         None => update,
     }
 }
@@ -278,21 +308,4 @@ pub(super) fn is_outside(
         }
         Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => Vec::new(),
     }
-}
-
-/// Merges actions on one item, such as two checks of one person's record; `None` if two of them conflict.
-pub(super) fn merged(items: impl Iterator<Item = TransactItem>) -> Option<Vec<TransactItem>> {
-    let (mut order, mut by_key) = (Vec::<Key>::new(), BTreeMap::<Key, TransactItem>::new());
-    for item in items {
-        let key = item.key().clone();
-        let whole = match by_key.remove(&key) {
-            Some(other) => other.and(item)?,
-            None => {
-                order.push(key.clone());
-                item
-            }
-        };
-        by_key.insert(key, whole);
-    }
-    Some(order.into_iter().filter_map(|key| by_key.remove(&key)).collect())
 }

@@ -33,6 +33,7 @@ use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
 use crate::tenants::{self, AccountLimitsChange, TermsBy, TermsChange};
 use crate::terminals;
 use crate::terms::{MerchantTerms, TenantTerms, TermsSchedule, is_ahead};
+use crate::ties::Holders;
 use crate::time::BusinessDate;
 use crate::topups::{DecisionSeen, decision};
 use crate::transaction::{Draft, Role, TransactItem};
@@ -56,6 +57,8 @@ pub struct Seen<'a> {
     pub owed: &'a BTreeMap<Asset, Balance>,
     /// The keys of what persons are found by, and of what an approval encrypts.
     pub keys: &'a MarkerKeys,
+    /// The ties to the accounts of [`Command::scope`]: of the requester, and at a decision of the decider too.
+    pub holders: &'a Holders,
 }
 
 /// The draft of a command.
@@ -137,6 +140,7 @@ impl Command {
     ) -> Result<Drafted, PlanRefusal> {
         let ready = |draft: Draft| Ok(Drafted::Ready(draft));
         let actor = by.actor();
+        seen.holders.are_of(&self.scope())?;
         match self {
             Self::Grant { customer, amount } => {
                 let Some(amount) = in_terms(seen.terms, amount) else { return Ok(Drafted::Stale) };

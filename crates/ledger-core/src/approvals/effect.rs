@@ -4,6 +4,7 @@ use super::command::Command;
 use crate::account::Account;
 use crate::ids::{MerchantId, TerminalOwner};
 use crate::money::{Amount, Asset, Delta};
+use crate::staff::kinds_text;
 use std::collections::BTreeSet;
 
 /// What a command would do, in figures.
@@ -136,7 +137,7 @@ impl Command {
                 ("staff_id", id.to_string()),
                 ("email", email.expose().to_owned()),
                 ("roles", joined(roles)),
-                ("beneficiary_of", joined(beneficiary_of)),
+                ("beneficiary_of", kinds_text(beneficiary_of)),
             ],
             Self::StaffChange { id, .. } => vec![("staff_id", id.to_string())],
             Self::TermsChange { from, .. } => vec![("from", from.to_string())],

@@ -14,10 +14,14 @@ mod record;
 mod recorded;
 mod recorded_decide;
 mod request;
+mod rules;
+mod scope;
 mod stored;
 
 pub use command::{Command, destination_digest, schedule_seen};
-pub use decide::{Approve, may_approve, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled};
+pub use decide::{
+    Approve, may_approve, other_deciders, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled,
+};
 pub use draft::{Drafted, Seen};
 pub use effect::Effect;
 pub use projected::{Projected, ValueChange};
@@ -29,6 +33,8 @@ pub use recorded_decide::{
     plan_request_withdrawal_of_disabled,
 };
 pub use request::{ApprovalRequest, plan_request};
+pub use rules::{COMMAND_RULES, CommandRule, ScopeRule};
+pub use scope::CLASS_CUSTOMERS_MIN;
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use crate::limits::{LimitValue, Rule};
 use crate::merchants;
 use crate::money::{Asset, Balance};
 use crate::plan::{Context, PlanRefusal};
-use crate::staff::StaffMember;
+use crate::staff::{self, StaffMember};
 use crate::terms::TermsSchedule;
 use crate::transaction::Draft;
 use std::collections::BTreeMap;
@@ -126,7 +126,11 @@ impl Command {
                 let member = StaffMember::read(Employer::Operator, seen.must(0)?)?;
                 let of = [
                     ("roles", joined(&member.roles), roles.as_ref().map(joined)),
-                    ("beneficiary_of", joined(&member.beneficiary_of), beneficiary_of.as_ref().map(joined)),
+                    (
+                        "beneficiary_of",
+                        staff::kinds_text(&staff::kinds_of(&member.beneficiary_of)),
+                        beneficiary_of.as_ref().map(staff::kinds_text),
+                    ),
                     ("status", member.state.name().to_owned(), state.map(|state| state.name().to_owned())),
                 ];
                 let changed = of.into_iter().filter_map(|(name, from, to)| Some((name, from, to?)));

@@ -13,6 +13,7 @@ use crate::operation::Operation;
 use crate::plan::Context;
 use crate::settlements::Destination;
 use crate::staff::StaffMember;
+use crate::ties::Holders;
 use crate::transaction::{BuildError, Transaction};
 
 /// The destinations of a pending change, whole.
@@ -44,7 +45,7 @@ pub enum ReadError {
 pub fn plan_read(
     tenant: &Tenant,
     approval: &Approval,
-    by: &StaffMember,
+    (by, holders): (&StaffMember, &Holders),
     keys: &MarkerKeys,
     cx: &Context,
 ) -> Result<Option<(DestinationChange, Option<Transaction>)>, ReadError> {
@@ -52,7 +53,7 @@ pub fn plan_read(
     if by.id == approval.requested_by && approval.state(cx.now) == ApprovalState::Pending {
         return Ok(Some((DestinationChange { from: None, to: to.clone() }, None)));
     }
-    if may_approve(approval, by, cx.now).is_err() {
+    if may_approve(approval, by, holders, cx.now).is_err() {
         return Ok(None);
     }
     let at = keys::approval(tenant, approval.id);

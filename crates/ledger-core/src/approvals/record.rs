@@ -7,6 +7,7 @@ use crate::idempotency::OF_APPROVAL;
 use crate::ids::{ApprovalId, StaffId, TransactionId};
 use crate::keys::attr;
 use crate::personal::FreeText;
+use crate::ties::Tie;
 use crate::time::Timestamp;
 use crate::words::words;
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub(super) const EXPIRES_AT: &str = "expires_at";
 pub(super) const DECIDED_BY: &str = "decided_by";
 pub(super) const DECIDED_AT: &str = "decided_at";
 pub(super) const TRANSACTION_ID: &str = "transaction_id";
+pub(super) const TIES: &str = "ties";
 
 words! {
     /// The states of an approval.
@@ -71,6 +73,8 @@ pub struct Approval {
     pub reason: Option<FreeText>,
     /// The staff member who requested it.
     pub requested_by: StaffId,
+    /// The ties of the requester to what it is for, as at the request, and those of the person who decided, as at the decision.
+    pub ties: Vec<Tie>,
     /// When it was requested.
     pub created_at: Timestamp,
     /// When the time to decide ends.
@@ -91,6 +95,8 @@ pub(super) struct Decision {
     pub(super) by: StaffId,
     pub(super) at: Timestamp,
     pub(super) transaction_id: Option<TransactionId>,
+    /// The ties of the person who decides.
+    pub(super) ties: Vec<Tie>,
 }
 
 impl Approval {
@@ -98,7 +104,7 @@ impl Approval {
         id: ApprovalId,
         (command, projected): (Command, Projected),
         reason: Option<&FreeText>,
-        requested_by: StaffId,
+        (requested_by, ties): (StaffId, Vec<Tie>),
         now: Timestamp,
     ) -> Self {
         Self {
@@ -107,6 +113,7 @@ impl Approval {
             projected,
             reason: reason.cloned(),
             requested_by,
+            ties,
             created_at: now,
             expires_at: now.plus(APPROVAL_LIFETIME),
             state: ApprovalState::Pending,
@@ -134,8 +141,15 @@ impl Approval {
             decided_by: Some(decision.by),
             decided_at: Some(decision.at),
             transaction_id: decision.transaction_id,
+            ties: self.ties_with(decision),
             ..self.clone()
         }
+    }
+
+    /// Its ties after a decision.
+    pub(super) fn ties_with(&self, decision: &Decision) -> Vec<Tie> {
+        let more = decision.ties.iter().filter(|tie| !self.ties.contains(tie));
+        self.ties.iter().chain(more).copied().collect()
     }
 
     /// Reads a stored approval.
@@ -149,6 +163,7 @@ impl Approval {
             projected: Projected::read(item)?,
             reason: item.opt_parsed("reason", |text| FreeText::parse(text, REASON_CHARS_MAX))?,
             requested_by: item.parsed(REQUESTED_BY, StaffId::parse)?,
+            ties: if item.contains_key(TIES) { item.maps(TIES, Tie::read)? } else { Vec::new() },
             created_at: item.timestamp(attr::CREATED_AT)?,
             expires_at: item.timestamp(EXPIRES_AT)?,
             state: item.named(STATE, ApprovalState::stored)?,
@@ -169,9 +184,15 @@ impl Approval {
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
         ]);
         item.extend(self.projected.attributes());
+        item.extend(ties_value(&self.ties).map(|ties| (TIES.to_owned(), ties)));
         if let Some(reason) = &self.reason {
             item.insert("reason".to_owned(), Value::s(reason.expose()));
         }
         item
     }
+}
+
+/// The stored form of ties; `None` without one.
+pub(super) fn ties_value(ties: &[Tie]) -> Option<Value> {
+    (!ties.is_empty()).then(|| Value::L(ties.iter().map(Tie::value).collect()))
 }

@@ -33,13 +33,14 @@ pub struct ApprovalRequest<'a> {
 /// Stores a command as pending.
 ///
 /// # Errors
-/// [`PlanRefusal`] if `by` lacks the permission, or if the command could not be executed.
+/// [`PlanRefusal`] if `by` lacks the permission, if it is for an account of `by`'s own, or if the command could not be executed.
 pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Planned<Approval>, PlanRefusal> {
     let ApprovalRequest { tenant, by, command, reason, seen } = request;
     let needed = command.permission();
     if !by.may(needed) {
         return Err(PlanRefusal::Denied(needed));
     }
+    let ties = seen.holders.may_ask(by.id)?.to_vec();
     let draft = match command.draft((tenant, by), *reason, seen, cx)? {
         Drafted::Ready(draft) => draft,
         Drafted::Stale => return Err(PlanRefusal::Refused(refused_as_stale(command))),
@@ -47,7 +48,7 @@ pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Plann
     let id = ApprovalId::new(cx.resource_id);
     let key = keys::approval(tenant, id);
     let of = (command.clone(), Projected::of((command, &key), seen, draft, cx)?);
-    let approval = Approval::new(id, of, *reason, by.id, cx.now);
+    let approval = Approval::new(id, of, *reason, (by.id, ties), cx.now);
     let mut items = vec![
         TransactItem::put_new(Role::Approval, key, approval.item(), Failure::AlreadyExists),
         acting(tenant, by),

@@ -20,7 +20,7 @@ use crate::payments::by_operator::OrderedRefund;
 use crate::permission::Staff;
 use crate::personal::FreeText;
 use crate::settlements::{Destination, ReturnedTransfer};
-use crate::staff::{MemberState, StaffRole};
+use crate::staff::{self, MemberState, StaffRole};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::BusinessDate;
 use crate::topups::TopupDecision;
@@ -117,12 +117,12 @@ impl Command {
             Self::StaffInvite { id: person, email, roles, beneficiary_of } => {
                 item.extend([id("staff_id", person), id("email", &email.expose())]);
                 item.insert("roles".to_owned(), names(roles));
-                item.insert("beneficiary_of".to_owned(), names(beneficiary_of));
+                item.insert("beneficiary_of".to_owned(), staff::kinds_value(beneficiary_of));
             }
             Self::StaffChange { id: person, roles, beneficiary_of, state, seen } => {
                 item.extend([id("staff_id", person)]);
                 item.extend(roles.as_ref().map(|roles| ("roles".to_owned(), names(roles))));
-                item.extend(beneficiary_of.as_ref().map(|all| ("beneficiary_of".to_owned(), names(all))));
+                item.extend(beneficiary_of.as_ref().map(|all| ("beneficiary_of".to_owned(), staff::kinds_value(all))));
                 item.extend(state.map(|state| id("state", &state.name())));
                 item.insert(SEEN.to_owned(), Value::int(*seen));
             }
@@ -257,12 +257,12 @@ impl Command {
                 id: person()?,
                 email: email()?,
                 roles: roles(item)?.unwrap_or_default(),
-                beneficiary_of: accounts(item)?.unwrap_or_default(),
+                beneficiary_of: staff::read_kinds(item, "beneficiary_of")?.unwrap_or_default(),
             },
             Kind::StaffChange => Self::StaffChange {
                 id: person()?,
                 roles: roles(item)?,
-                beneficiary_of: accounts(item)?,
+                beneficiary_of: staff::read_kinds(item, "beneficiary_of")?,
                 state: item.opt_named("state", MemberState::parse)?,
                 seen: item.int(SEEN)?,
             },
@@ -432,10 +432,6 @@ fn names<T: ToString>(names: &BTreeSet<T>) -> Value {
 fn roles(item: &Item) -> Result<Option<BTreeSet<StaffRole>>, ItemError> {
     let role = |name: &str| StaffRole::parse(Staff::Operator, name).ok_or(());
     present(item, "roles", || item.texts("roles", role))
-}
-
-fn accounts(item: &Item) -> Result<Option<BTreeSet<Account>>, ItemError> {
-    present(item, "beneficiary_of", || item.texts("beneficiary_of", Account::parse))
 }
 
 fn present<T: Ord>(

@@ -3,6 +3,7 @@
 mod commands;
 mod settlement_open;
 mod settlement_run;
+mod ties;
 
 use super::*;
 use crate::account::Account;
@@ -25,12 +26,13 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspId;
 use crate::settlements::Destination;
-use crate::staff::person_names;
+use crate::staff::{BeneficiaryKind, BeneficiaryKinds, Declared, DeclaredTies, person_names};
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase, SignInTerms,
     SpentPoints, TenantTerms, TermsChanges, TermsVersion,
 };
+use crate::ties::Resolver;
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
 use crate::unclaimed::{Claimed, PaidOut};
@@ -91,7 +93,7 @@ fn member(number: u128, role: &str) -> StaffMember {
         id: StaffId::new(Uuid::from_u128(number)),
         email: FreeText::email("hanako@example.jp").unwrap(),
         roles,
-        beneficiary_of: BTreeSet::new(),
+        beneficiary_of: DeclaredTies::new(),
         shop: None,
         state: MemberState::Active,
         accepted_at: Some(cx().now),
@@ -118,8 +120,24 @@ fn grant() -> Command {
 }
 
 fn seen(terms: &TenantTerms) -> Seen<'_> {
+    seen_by(&grant(), terms, both_of(&both()))
+}
+
+/// The same of a command, with the ties of two members where nothing is stored.
+fn seen_by<'a>(
+    command: &Command,
+    terms: &'a TenantTerms,
+    (decider, requester): (&StaffMember, &StaffMember),
+) -> Seen<'a> {
     let keys = Box::leak(Box::new(MarkerKeys::of_tests()));
-    Seen { terms, psp: None, items: &[], decision: None, owed: const { &BTreeMap::new() }, keys }
+    let tenant = tenant();
+    let resolver = Resolver::new(&tenant, [decider, requester], command.scope(), keys);
+    let holders = Box::leak(Box::new(resolver.resolve(|_| None).unwrap()));
+    Seen { terms, psp: None, items: &[], decision: None, owed: const { &BTreeMap::new() }, keys, holders }
+}
+
+fn both_of((decider, requester): &(StaffMember, StaffMember)) -> (&StaffMember, &StaffMember) {
+    (decider, requester)
 }
 
 /// A grant that `REQUESTER` has requested.
@@ -157,7 +175,8 @@ fn approve(
     requester: &StaffMember,
 ) -> Result<Vec<TransactItem>, PlanRefusal> {
     let (tenant, terms) = (tenant(), terms());
-    let command = Approve { tenant: &tenant, approval, decider, requester, seen: seen(&terms) };
+    let seen = seen_by(&approval.command, &terms, (decider, requester));
+    let command = Approve { tenant: &tenant, approval, decider, requester, seen };
     plan_approve(&command, &cx()).map(|(planned, _)| planned.draft.items)
 }
 
@@ -173,7 +192,7 @@ fn every_action_is_refused_in_every_state_but_pending() {
         assert_eq!(approval.state(cx().now), state);
         let actions = [
             approve(&approval, &decider, &requester).map(|_| ()),
-            plan_reject(&tenant(), &approval, &decider, &cx()).map(|_| ()),
+            plan_reject(&tenant(), &approval, (&decider, seen(&terms()).holders), &cx()).map(|_| ()),
             plan_withdraw(&tenant(), &approval, &requester, &cx()).map(|_| ()),
             plan_withdraw(&tenant(), &approval, &member(DECIDER, "owner"), &cx()).map(|_| ()),
         ];
@@ -236,7 +255,8 @@ fn both_members_are_checked_by_the_transaction() {
         assert_eq!(check.failure_on(Some(&changed)).map(|clause| clause.failure), Some(Failure::StalePlan));
     }
     let roles: Vec<Role> = items.iter().map(TransactItem::role).collect();
-    assert_eq!(roles, [Role::Approval, Role::Staff, Role::Staff, Role::Payee, Role::Audit]);
+    let ties = [Role::Lookup, Role::Lookup];
+    assert_eq!(roles, [&[Role::Approval, Role::Staff, Role::Staff, Role::Payee, Role::Audit][..], &ties].concat());
 }
 
 #[test]
@@ -247,7 +267,8 @@ fn who_may_not_decide_is_refused() {
     let four_eyes = PlanRefusal::Refused(Failure::FourEyes);
     let own = member(REQUESTER, "owner");
     assert_eq!(refused(&own, &own), four_eyes);
-    assert_eq!(plan_reject(&tenant(), &approval, &own, &cx()).unwrap_err(), four_eyes);
+    let rejected = plan_reject(&tenant(), &approval, (&own, seen(&terms()).holders), &cx()).unwrap_err();
+    assert_eq!(rejected, four_eyes);
     for role in ["viewer", "support", "operator", "treasurer", "auditor"] {
         let denied = PlanRefusal::Denied(Permission::ApprovalsDecide);
         assert_eq!(refused(&member(DECIDER, role), &requester), denied, "{role}");
@@ -262,8 +283,14 @@ fn who_may_not_decide_is_refused() {
     assert_eq!(refused(&decider, &member(REQUESTER, "viewer")), PlanRefusal::Refused(Failure::WrongState));
     // The customer whose id is the decider's, and an account that the decider's record names.
     assert_eq!(refused(&member(CUSTOMER, "approver"), &requester), four_eyes);
-    let named = StaffMember { beneficiary_of: BTreeSet::from([Account::Customer(customer())]), ..decider };
-    assert_eq!(refused(&named, &requester), four_eyes);
+    let named = |kind| {
+        let of = Declared { kind, by: decider.id, at: cx().now };
+        StaffMember { beneficiary_of: DeclaredTies::from([(Account::Customer(customer()), of)]), ..decider.clone() }
+    };
+    for kind in BeneficiaryKind::ALL {
+        assert_eq!(refused(&named(kind), &requester), four_eyes, "{kind:?}: whether another may decide was not read");
+    }
+    let named = named(BeneficiaryKind::Own);
     assert_eq!(StaffMember::read(Employer::Operator, &named.item()).unwrap(), named);
     let stranger = plan_withdraw(&tenant(), &approval, &member(DECIDER, "treasurer"), &cx()).unwrap_err();
     assert_eq!(stranger, PlanRefusal::Denied(Permission::StaffManage));
@@ -275,7 +302,8 @@ fn person_under_another_id_does_not_decide_for_the_own_merchant() {
     let request = |command| {
         let tenant = tenant();
         let owner = member(REQUESTER, "owner");
-        let request = ApprovalRequest { tenant: &tenant, by: &owner, command, reason: None, seen: seen(&terms) };
+        let seen = seen_by(&command, &terms, (&owner, &owner));
+        let request = ApprovalRequest { tenant: &tenant, by: &owner, command, reason: None, seen };
         plan_request(&request, &cx()).unwrap().receipt
     };
     let (terminal, owner) = (TerminalId::new(Uuid::from_u128(9)), TerminalOwner::Merchant(id));
@@ -364,7 +392,8 @@ fn requester_needs_the_permission_of_the_command() {
     let viewer = member(REQUESTER, "viewer");
     for command in commands() {
         let needed = command.permission();
-        let request = ApprovalRequest { tenant: &tenant, by: &viewer, command, reason: None, seen: seen(&terms) };
+        let seen = seen_by(&command, &terms, (&viewer, &viewer));
+        let request = ApprovalRequest { tenant: &tenant, by: &viewer, command, reason: None, seen };
         assert_eq!(plan_request(&request, &cx()).unwrap_err(), PlanRefusal::Denied(needed));
     }
     let approval = pending();

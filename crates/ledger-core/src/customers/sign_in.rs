@@ -31,8 +31,8 @@ pub enum SignIn {
     Own,
     /// A customer was moved to it.
     Of(CustomerId),
-    /// The customer that had it was moved to another one.
-    Ended,
+    /// The customer that had it was moved to another one, or was erased.
+    Ended(CustomerId),
 }
 
 /// A customer's move from one subject to another.
@@ -63,7 +63,7 @@ impl SignIn {
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
         let Some(item) = item else { return Ok(Self::Own) };
         let customer = item.parsed(CUSTOMER, CustomerId::parse)?;
-        Ok(if item.opt_timestamp(ENDED_AT)?.is_some() { Self::Ended } else { Self::Of(customer) })
+        Ok(if item.opt_timestamp(ENDED_AT)?.is_some() { Self::Ended(customer) } else { Self::Of(customer) })
     }
 }
 

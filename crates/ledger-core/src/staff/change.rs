@@ -1,7 +1,8 @@
 //! Changing a staff member: roles, disabling, enabling, accepting an invitation.
 
+use super::declared::{self, BeneficiaryKind, BeneficiaryKinds};
+use super::record::role_list;
 use super::record::{ACCEPTED_AT, BENEFICIARY_OF, MemberState, ROLES, STATE, StaffMember, VERSION};
-use super::record::{account_list, account_names, role_list};
 use super::role::StaffRole;
 use super::{counts, person};
 use crate::account::Account;
@@ -19,9 +20,6 @@ use crate::shops;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 use std::collections::BTreeSet;
 
-/// The most accounts of one person.
-const ACCOUNTS_MAX: usize = 20;
-
 /// A change of a member. `None` keeps a value.
 #[derive(Clone, Copy, Debug)]
 pub struct StaffChange<'a> {
@@ -31,8 +29,8 @@ pub struct StaffChange<'a> {
     pub member: &'a StaffMember,
     /// The new roles.
     pub roles: Option<&'a BTreeSet<StaffRole>>,
-    /// The person's own accounts. Only an owner changes them, and not the own record's.
-    pub beneficiary_of: Option<&'a BTreeSet<Account>>,
+    /// All accounts that are declared from then on. Only an owner changes them, and not the own record's.
+    pub beneficiary_of: Option<&'a BeneficiaryKinds>,
     /// The shop whose payments alone the member may see and change; `Some(None)`: those of all shops.
     pub shop: Option<Option<ShopId>>,
     /// Whether the member may act: `Active` or `Disabled`.
@@ -43,12 +41,15 @@ pub struct StaffChange<'a> {
 
 impl StaffChange<'_> {
     /// Whether the member gets a role that decides on requests or moves money, may use one again, or may use it for other
-    /// accounts.
+    /// accounts; or whether a declared account is taken from the record, or binds the member less.
     #[must_use]
     pub fn gives_power(&self) -> bool {
+        if self.beneficiary_of.is_some_and(|all| declared::is_weakened(&self.member.beneficiary_of, all)) {
+            return true;
+        }
         let roles = self.roles.unwrap_or(&self.member.roles);
         let is_enabled = self.state == Some(MemberState::Active) && self.member.state != MemberState::Active;
-        let has_others = self.beneficiary_of.is_some_and(|accounts| *accounts != self.member.beneficiary_of);
+        let has_others = self.beneficiary_of.is_some_and(|all| *all != declared::kinds_of(&self.member.beneficiary_of));
         let gives = |role: &&StaffRole| is_enabled || has_others || !self.member.roles.contains(role);
         roles.iter().filter(|role| role.decides_or_pays()).any(|role| gives(&role))
     }
@@ -72,8 +73,9 @@ pub fn plan_change(
     if is_own && new_roles.difference(&member.roles).next().is_some() {
         return Err(PlanRefusal::Refused(Failure::FourEyes));
     }
-    let accounts = beneficiary_of.unwrap_or(&member.beneficiary_of);
-    let are_other = *accounts != member.beneficiary_of;
+    let before = declared::kinds_of(&member.beneficiary_of);
+    let accounts = beneficiary_of.unwrap_or(&before);
+    let are_other = *accounts != before;
     if are_other {
         own_accounts_permitted(by, accounts)?;
         if is_own {
@@ -88,7 +90,7 @@ pub fn plan_change(
     }
     let after = StaffMember {
         roles: new_roles.clone(),
-        beneficiary_of: accounts.clone(),
+        beneficiary_of: declared::declare(&member.beneficiary_of, accounts, by.id, cx.now),
         shop,
         state: next_state(member, state)?,
         version: member.version.saturating_add(1),
@@ -101,7 +103,7 @@ pub fn plan_change(
         .with("roles", after.role_names())
         .with("state_before", member.state.name())
         .with("state", after.state.name());
-    let act = if are_other { act.with(BENEFICIARY_OF, account_names(accounts)) } else { act };
+    let act = if are_other { act.with(BENEFICIARY_OF, declared::kinds_text(accounts)) } else { act };
     let act = if is_other_shop { act.with(attr::SHOP, shop_name(shop)) } else { act };
     let mut items = vec![replacing(tenant, member, &after)];
     items.extend(shops::assigning(tenant, member.employer, (member.shop, shop), cx.now));
@@ -164,22 +166,54 @@ pub(super) fn permitted<'a>(
     if by.may(manages) && (by.is_owner() || !needs_owner) { Ok(()) } else { Err(PlanRefusal::Denied(manages)) }
 }
 
-/// Checks that `by` may say which accounts are a person's own: an owner of the operator's staff, of accounts of customers
-/// and merchants.
-pub(super) fn own_accounts_permitted(by: &StaffMember, accounts: &BTreeSet<Account>) -> Result<(), PlanRefusal> {
-    let invalid = |why| Err(PlanRefusal::Invalid { field: BENEFICIARY_OF, why });
-    let fits = |account: &Account| match account {
-        Account::Customer(_) | Account::Merchant(_) => true,
-        Account::Card(_) | Account::Tenant(_) => false,
+/// Declares one account of the acting member, or that it binds the member more. It needs no other person.
+///
+/// # Errors
+/// `FourEyes` if the account is declared and would bind the member less; `WrongState` for a member who may do nothing.
+pub fn plan_declare(
+    tenant: &Tenant,
+    member: &StaffMember,
+    (account, kind): (Account, BeneficiaryKind),
+    cx: &Context,
+) -> Result<Planned<StaffMember>, PlanRefusal> {
+    match member.state {
+        MemberState::Active => {}
+        MemberState::Invited | MemberState::Disabled => return Err(PlanRefusal::Refused(Failure::WrongState)),
+    }
+    let mut all = declared::kinds_of(&member.beneficiary_of);
+    all.insert(account, kind);
+    can_be_declared(member, &all)?;
+    if declared::is_weakened(&member.beneficiary_of, &all) {
+        return Err(PlanRefusal::Refused(Failure::FourEyes));
+    }
+    let after = StaffMember {
+        beneficiary_of: declared::declare(&member.beneficiary_of, &all, member.id, cx.now),
+        version: member.version.saturating_add(1),
+        updated_at: cx.now,
+        ..member.clone()
     };
-    if accounts.len() > ACCOUNTS_MAX || !accounts.iter().all(fits) {
-        return invalid("must be at most 20 accounts of customers and merchants");
+    let act = Act::new(member.actor(), Operation::StaffChange, member.employer.subject(member.id))
+        .with(BENEFICIARY_OF, declared::kinds_text(&all));
+    let items = vec![replacing(tenant, member, &after), act.record(tenant, cx)];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: after })
+}
+
+/// Checks that accounts can be declared on a record: that of a member of the operator's staff, and not too many.
+fn can_be_declared(member: &StaffMember, accounts: &BeneficiaryKinds) -> Result<(), PlanRefusal> {
+    let invalid = |why| Err(PlanRefusal::Invalid { field: BENEFICIARY_OF, why });
+    if accounts.len() > declared::ACCOUNTS_MAX || !accounts.keys().all(declared::can_be_declared) {
+        return invalid("must be at most 20 accounts of customers, cards and merchants");
     }
-    match by.staff() {
+    match member.staff() {
         Staff::Merchant => invalid("is of the operator's staff only"),
-        Staff::Operator if by.is_owner() => Ok(()),
-        Staff::Operator => Err(PlanRefusal::Denied(Permission::StaffManage)),
+        Staff::Operator => Ok(()),
     }
+}
+
+/// Checks that `by` may declare accounts on another member's record: an owner of the operator's staff.
+pub(super) fn own_accounts_permitted(by: &StaffMember, accounts: &BeneficiaryKinds) -> Result<(), PlanRefusal> {
+    can_be_declared(by, accounts)?;
+    if by.is_owner() { Ok(()) } else { Err(PlanRefusal::Denied(Permission::StaffManage)) }
 }
 
 /// Checks that a member with these roles may have this shop: a member of a merchant's staff, and not an owner, who manages
@@ -248,7 +282,7 @@ fn replacing(tenant: &Tenant, before: &StaffMember, after: &StaffMember) -> Tran
     let update = match (before.beneficiary_of == after.beneficiary_of, after.beneficiary_of.is_empty()) {
         (true, _) => update,
         (false, true) => update.remove(BENEFICIARY_OF),
-        (false, false) => update.set(BENEFICIARY_OF, BENEFICIARY_OF, account_list(&after.beneficiary_of)),
+        (false, false) => update.set(BENEFICIARY_OF, BENEFICIARY_OF, declared::declared_value(&after.beneficiary_of)),
     };
     let update = match (before.shop == after.shop, after.shop) {
         (true, _) => update,

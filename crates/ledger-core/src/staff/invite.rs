@@ -2,9 +2,9 @@
 
 use super::change::{acting, own_accounts_permitted, permitted, shop_permitted};
 use super::counts;
-use super::record::{BENEFICIARY_OF, MemberState, StaffMember, account_names};
+use super::declared::{self, BeneficiaryKinds, DeclaredTies};
+use super::record::{BENEFICIARY_OF, MemberState, StaffMember};
 use super::role::StaffRole;
-use crate::account::Account;
 use crate::audit::Act;
 use crate::idempotency::MarkerKeys;
 use crate::ids::{Employer, MerchantId, ShopId, StaffId, Tenant};
@@ -29,8 +29,8 @@ pub struct Invitation<'a> {
     pub email: &'a FreeText,
     /// The roles.
     pub roles: &'a BTreeSet<StaffRole>,
-    /// The person's own accounts, of customers and merchants.
-    pub beneficiary_of: &'a BTreeSet<Account>,
+    /// The accounts that are the person's own, or of the person's family or business.
+    pub beneficiary_of: &'a BeneficiaryKinds,
     /// The shop whose payments alone the person may see and change; `None`: those of all shops.
     pub shop: Option<ShopId>,
     /// The keys of what persons are found by.
@@ -67,8 +67,8 @@ pub fn plan_invite(command: Invitation<'_>, cx: &Context) -> Result<Planned<Staf
         Act::new(by.actor(), Operation::StaffInvite, by.employer.subject(id)).with("roles", member.role_names());
     if !beneficiary_of.is_empty() {
         own_accounts_permitted(by, beneficiary_of)?;
-        member.beneficiary_of.clone_from(beneficiary_of);
-        act = act.with(BENEFICIARY_OF, account_names(beneficiary_of));
+        member.beneficiary_of = declared::declare(&DeclaredTies::new(), beneficiary_of, by.id, cx.now);
+        act = act.with(BENEFICIARY_OF, declared::kinds_text(beneficiary_of));
     }
     member.shop = shop;
     if let Some(shop) = shop {

@@ -68,7 +68,16 @@ pub(crate) fn is_no_member(
     keys: &MarkerKeys,
     failure: Failure,
 ) -> Vec<TransactItem> {
-    let not_accepted = || vec![Clause { condition: Condition::absent(ACCEPTED_AT), failure }];
     let names = person_names(tenant, employer, email, keys).into_iter();
-    names.map(|name| TransactItem::check(Role::Person, name, not_accepted())).collect()
+    names.map(|name| not_accepted(Role::Person, name, failure)).collect()
+}
+
+/// Requires that a record, or the item that keeps an address to its member, is none of a person who accepted.
+pub(crate) fn not_accepted(role: Role, key: Key, failure: Failure) -> TransactItem {
+    TransactItem::check(role, key, vec![Clause { condition: Condition::absent(ACCEPTED_AT), failure }])
+}
+
+/// Whether a record, or the item that keeps an address to its member, is one of a person who accepted.
+pub(crate) fn has_accepted(item: &Item) -> bool {
+    item.contains_key(ACCEPTED_AT)
 }

@@ -1,5 +1,6 @@
 //! The stored form of a staff member.
 
+use super::declared::{DeclaredTies, declared_value, read_declared};
 use super::person;
 use super::role::StaffRole;
 use crate::account::Account;
@@ -15,16 +16,16 @@ use crate::transaction::{Role, TransactItem};
 use crate::words::words;
 use std::collections::BTreeSet;
 
-/// The attribute that counts the changes of a record.
 /// The attribute of a record, and of the item that keeps its address to the member, with the time from which the person is a
 /// member; absent until an invitation is accepted.
 pub(super) const ACCEPTED_AT: &str = "accepted_at";
+/// The attribute that counts the changes of a record.
 pub(super) const VERSION: &str = "version";
 /// The attribute that names the state.
 pub(super) const STATE: &str = "state";
 /// The attribute that lists the roles.
 pub(super) const ROLES: &str = "roles";
-/// The attribute that lists the person's own accounts.
+/// The attribute with the accounts that are declared as the person's own, or of the person's family or business.
 pub(super) const BENEFICIARY_OF: &str = "beneficiary_of";
 
 words! {
@@ -51,9 +52,9 @@ pub struct StaffMember {
     pub email: FreeText,
     /// The roles.
     pub roles: BTreeSet<StaffRole>,
-    /// The person's own accounts, of customers and merchants. The customer with the person's id is one without being
-    /// named.
-    pub beneficiary_of: BTreeSet<Account>,
+    /// The accounts that are declared as the person's own, or of the person's family or business. What the person signs in to, and
+    /// the merchant whose staff the person belongs to, are the person's without being declared.
+    pub beneficiary_of: DeclaredTies,
     /// The shop whose payments alone the member may see and change; `None`: those of all shops.
     pub shop: Option<ShopId>,
     /// Whether the member may act.
@@ -82,7 +83,7 @@ impl StaffMember {
             id,
             email: email.clone(),
             roles,
-            beneficiary_of: BTreeSet::new(),
+            beneficiary_of: DeclaredTies::new(),
             shop: None,
             state,
             accepted_at: match state {
@@ -110,10 +111,10 @@ impl StaffMember {
         self.state == MemberState::Active && self.roles.contains(&StaffRole::owner(self.staff()))
     }
 
-    /// Whether the account is the person's own.
+    /// Whether the account is declared, or the customer's with the person's id.
     #[must_use]
     pub fn is_beneficiary_of(&self, account: Account) -> bool {
-        account == Account::Customer(CustomerId::new(self.id.uuid())) || self.beneficiary_of.contains(&account)
+        account == Account::Customer(CustomerId::new(self.id.uuid())) || self.beneficiary_of.contains_key(&account)
     }
 
     /// The kind of staff.
@@ -145,7 +146,7 @@ impl StaffMember {
             id: item.parsed("staff_id", StaffId::parse)?,
             email: item.parsed("email", FreeText::email)?,
             roles: item.texts(ROLES, role)?.into_iter().collect(),
-            beneficiary_of: item.texts(BENEFICIARY_OF, Account::parse)?.into_iter().collect(),
+            beneficiary_of: read_declared(item, BENEFICIARY_OF)?,
             shop: item.opt_parsed(attr::SHOP, ShopId::parse)?,
             state: item.named(STATE, MemberState::parse)?,
             accepted_at: item.opt_timestamp(ACCEPTED_AT)?,
@@ -168,7 +169,7 @@ impl StaffMember {
             (attr::UPDATED_AT.to_owned(), Value::s(self.updated_at)),
         ]);
         if !self.beneficiary_of.is_empty() {
-            item.insert(BENEFICIARY_OF.to_owned(), account_list(&self.beneficiary_of));
+            item.insert(BENEFICIARY_OF.to_owned(), declared_value(&self.beneficiary_of));
         }
         item.extend(self.accepted_at.map(|at| (ACCEPTED_AT.to_owned(), Value::s(at))));
         if let Some(shop) = self.shop {
@@ -191,13 +192,4 @@ impl StaffMember {
 
 pub(super) fn role_list(roles: &BTreeSet<StaffRole>) -> Value {
     Value::L(roles.iter().map(|role| Value::s(role.name())).collect())
-}
-
-pub(super) fn account_list(accounts: &BTreeSet<Account>) -> Value {
-    Value::L(accounts.iter().map(Value::s).collect())
-}
-
-/// The accounts' names, joined by `+`, for the audit trail.
-pub(super) fn account_names(accounts: &BTreeSet<Account>) -> String {
-    accounts.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
 }

@@ -210,7 +210,7 @@ fn rotated(current: &str) -> MarkerKeys {
 }
 
 fn invited(email: &str, number: u128, keys: &MarkerKeys) -> Vec<TransactItem> {
-    let (by, email, none) = (member(1, &["owner"]), FreeText::email(email).unwrap(), BTreeSet::new());
+    let (by, email, none) = (member(1, &["owner"]), FreeText::email(email).unwrap(), BeneficiaryKinds::new());
     let (tenant, roles) = (tenant(), admin(&["viewer"]));
     let id = StaffId::new(Uuid::from_u128(number));
     let (tenant, by, email, roles) = (&tenant, &by, &email, &roles);
@@ -244,4 +244,50 @@ fn person_has_another_name_with_each_employer_and_under_each_key() {
     let names = employers.map(|employer| person_names(&tenant, employer, &email, &keys));
     let hashes: BTreeSet<&str> = names.iter().flatten().filter_map(|name| name.sk().rsplit('#').next()).collect();
     assert_eq!(hashes.len(), 4);
+}
+
+#[test]
+fn member_declares_accounts_alone_and_takes_none_back_alone() {
+    use crate::account::Account;
+    use crate::ids::CustomerId;
+    let (tenant, owner) = (tenant(), member(1, &["owner"]));
+    let account = Account::Customer(CustomerId::new(Uuid::from_u128(9)));
+    let declared = |member: &StaffMember, kind| plan_declare(&tenant, member, (account, kind), &cx());
+    let family = declared(&member(2, &["support"]), BeneficiaryKind::Family).unwrap().receipt;
+    let own = declared(&family, BeneficiaryKind::Own).unwrap().receipt;
+    assert_eq!(StaffMember::read(Employer::Operator, &own.item()).unwrap(), own);
+    let of = own.beneficiary_of.get(&account).unwrap();
+    assert_eq!((of.kind, of.by, of.at, own.version), (BeneficiaryKind::Own, own.id, cx().now, 3));
+    assert_eq!(refusal(declared(&own, BeneficiaryKind::Family)), PlanRefusal::Refused(Failure::FourEyes));
+    // Two others take it back, whatever the roles of the member.
+    for (all, needs_two) in [
+        (BeneficiaryKinds::new(), true),
+        (BeneficiaryKinds::from([(account, BeneficiaryKind::Business)]), true),
+        (BeneficiaryKinds::from([(account, BeneficiaryKind::Own)]), false),
+    ] {
+        let change = |member| StaffChange { beneficiary_of: Some(&all), ..change(&tenant, member, None, None) };
+        assert_eq!(change(&own).gives_power(), needs_two, "{all:?}");
+        if needs_two {
+            assert!(plan_change(change(&own), &owner, &cx()).is_ok());
+            let mine = StaffMember { id: owner.id, ..own.clone() };
+            let by_oneself = plan_change(change(&mine), &owner, &cx());
+            assert_eq!(refusal(by_oneself), PlanRefusal::Refused(Failure::FourEyes));
+        }
+    }
+}
+
+#[test]
+fn what_binds_less_is_weaker() {
+    use crate::account::Account;
+    use crate::ids::CustomerId;
+    let (account, by) = (Account::Customer(CustomerId::new(Uuid::from_u128(9))), StaffId::new(Uuid::from_u128(1)));
+    let before = |kind| DeclaredTies::from([(account, Declared { kind, by, at: cx().now })]);
+    for kind in BeneficiaryKind::ALL {
+        let all = BeneficiaryKinds::from([(account, kind)]);
+        let is_less = kind != BeneficiaryKind::Own;
+        assert_eq!(declared::is_weakened(&before(BeneficiaryKind::Own), &all), is_less, "{kind:?}");
+        assert!(!declared::is_weakened(&before(BeneficiaryKind::Family), &all));
+        assert!(!declared::is_weakened(&DeclaredTies::new(), &all));
+        assert!(declared::is_weakened(&before(kind), &BeneficiaryKinds::new()));
+    }
 }

@@ -5,6 +5,7 @@ use super::{Inboxed, member};
 use crate::app::App;
 use crate::execute::PlanError;
 use crate::identity::Member;
+use crate::ties::ReadBefore;
 use ledger_core::approvals::{
     Approval, RecordedRequest, RequestDecision, RequestSummary, plan_reject, plan_request_rejection,
     plan_request_withdrawal, plan_withdraw,
@@ -53,7 +54,11 @@ impl App {
         let (found, decider) = self.inboxed_and_member(claim, who, id, Permission::ApprovalsDecide).await?;
         let tenant = who.tenant();
         Ok(match found {
-            Inboxed::Command(approval) => of_command(plan_reject(tenant, &approval, &decider, cx)?),
+            Inboxed::Command(approval) => {
+                let holders =
+                    self.holders_at_decision(tenant, &approval, (&decider, None), &ReadBefore::new()).await??;
+                of_command(plan_reject(tenant, &approval, (&decider, &holders), cx)?)
+            }
             Inboxed::Request(request) => {
                 let decision = RequestDecision { tenant, request: &request, decider: &decider };
                 of_request(plan_request_rejection(&decision, cx)?)

@@ -6,9 +6,10 @@ use crate::app::App;
 use crate::identity::Member;
 use crate::permission;
 use crate::problem::Problem;
-use crate::views::{ApprovalDetail, CustomerView, DestinationChangeView};
+use crate::ties::ReadBefore;
+use crate::views::{ApprovalDetail, CustomerView, DestinationChangeView, TieView};
 use ledger_core::account::Account;
-use ledger_core::approvals::{Approval, Command, may_approve, plan_read};
+use ledger_core::approvals::{Approval, ApprovalState, Command, may_approve, plan_read};
 use ledger_core::customers;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{CustomerId, Employer, MerchantId, StaffId, Tenant};
@@ -16,12 +17,34 @@ use ledger_core::keys::{self, Key, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::permission::Permission;
 use ledger_core::staff::StaffMember;
+use ledger_core::ties::Holders;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{BuildError, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most customers that are named: a command about more names its rule.
 const CUSTOMERS_MAX: usize = 20;
+
+/// What a member may see of commands.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewer {
+    /// The member, who sees the own ties.
+    id: StaffId,
+    /// Whether the member may decide: then addresses are shown.
+    decides: bool,
+    /// Whether the member reads the audit trail: then the ties of others are shown.
+    audits: bool,
+}
+
+impl Viewer {
+    /// Whether the member sees a tie of a command.
+    pub(super) fn sees_ties_of(self, found: &Inboxed) -> bool {
+        match found {
+            Inboxed::Command(approval) => approval.ties.iter().any(|tie| self.audits || tie.member == self.id),
+            Inboxed::Request(_) => false,
+        }
+    }
+}
 
 impl Inboxed {
     /// The accounts that it is about or posts to.
@@ -30,7 +53,7 @@ impl Inboxed {
             Self::Command(approval) => {
                 let posted = approval.projected.postings.iter().map(|posting| posting.account);
                 let of = approval.command.effect().account.into_iter().chain(posted);
-                of.chain(approval.command.beneficiaries()).collect()
+                of.chain(approval.command.scope().accounts().iter().copied()).collect()
             }
             Self::Request(request) => BTreeSet::from([request.summary.account]),
         }
@@ -88,18 +111,20 @@ impl Names {
     }
 
     /// What the operator API shows of a command or request at an instant.
-    pub(super) fn shown(&self, found: &Inboxed, (decides, now): (bool, Timestamp)) -> ApprovalDetail {
+    pub(super) fn shown(&self, found: &Inboxed, (viewer, now): (Viewer, Timestamp)) -> ApprovalDetail {
         let view = found.view(now);
-        let view = if decides { view } else { view.without_addresses() };
+        let mut view = if viewer.decides { view } else { view.without_addresses() };
+        let own = viewer.id.to_string();
+        view.ties.retain(|tie| viewer.audits || tie.member == own);
         ApprovalDetail { names: self.of(found), ..view }
     }
 }
 
 impl App {
     /// The names of what commands and requests name: merchants, and for those who may decide the addresses of staff.
-    pub(super) async fn names(&self, tenant: &Tenant, found: &[Inboxed], decides: bool) -> Result<Names, Problem> {
+    pub(super) async fn names(&self, tenant: &Tenant, found: &[Inboxed], viewer: Viewer) -> Result<Names, Problem> {
         let merchants: BTreeSet<MerchantId> = found.iter().flat_map(Inboxed::merchants).collect();
-        let staff: BTreeSet<StaffId> = found.iter().filter(|_| decides).flat_map(Inboxed::staff).collect();
+        let staff: BTreeSet<StaffId> = found.iter().filter(|_| viewer.decides).flat_map(Inboxed::staff).collect();
         let profiles = merchants.iter().map(|id| Partition::merchant(tenant, *id).profile());
         let members = staff.iter().map(|id| keys::staff_member(tenant, Employer::Operator, *id));
         let wanted: Vec<Key> = profiles.chain(members).collect();
@@ -118,19 +143,39 @@ impl App {
         Ok(names)
     }
 
-    /// What a member sees of a command or request.
+    /// What a member may see of commands.
+    ///
+    /// # Errors
+    /// 503 if the member's record cannot be read.
+    pub async fn viewer(&self, who: &Member) -> Result<Viewer, Problem> {
+        Ok(Viewer {
+            id: who.id(),
+            decides: permission::permits(self, who, Permission::ApprovalsDecide).await?,
+            audits: permission::permits(self, who, Permission::AuditRead).await?,
+        })
+    }
+
+    /// What a member sees of a command or request. While it is pending, the member sees the own ties to what it is for.
     ///
     /// # Errors
     /// 503 if the store cannot be read, or the record of a reading cannot be written: then nothing personal is shown.
     pub async fn approval_detail(&self, who: &Member, found: &Inboxed) -> Result<ApprovalDetail, Problem> {
         let (tenant, now) = (who.tenant(), self.now());
-        let decides = permission::permits(self, who, Permission::ApprovalsDecide).await?;
-        let names = self.names(tenant, std::slice::from_ref(found), decides).await?;
-        let mut view = names.shown(found, (decides, now));
+        let viewer = self.viewer(who).await?;
+        let names = self.names(tenant, std::slice::from_ref(found), viewer).await?;
+        let mut view = names.shown(found, (viewer, now));
         let Inboxed::Command(approval) = found else { return Ok(view) };
+        if approval.state(now) != ApprovalState::Pending {
+            return Ok(view);
+        }
         let by = self.staff_member(who, who.id()).await?;
-        view.payout_destination = self.whole_destination(tenant, approval, &by).await?;
-        if may_approve(approval, &by, now).is_ok() {
+        // What cannot be resolved is shown to no one whole.
+        let holders = self.holders_at_decision(tenant, approval, (&by, None), &ReadBefore::new()).await?;
+        let Ok(holders) = holders else { return Ok(view) };
+        let of_viewer = holders.ties(by.id).unwrap_or_default().iter().filter(|tie| !approval.ties.contains(tie));
+        view.ties.extend(of_viewer.map(TieView::from));
+        view.payout_destination = self.whole_destination(tenant, approval, (&by, &holders)).await?;
+        if may_approve(approval, &by, &holders, now).is_ok() {
             for customer in customers_of(found) {
                 let name = self.recorded_name(tenant, &by, customer).await?;
                 view.names.extend(name.map(|name| (Account::Customer(customer).to_string(), name)));
@@ -144,7 +189,7 @@ impl App {
         &self,
         tenant: &Tenant,
         approval: &Approval,
-        by: &StaffMember,
+        by: (&StaffMember, &Holders),
     ) -> Result<Option<DestinationChangeView>, Problem> {
         let Command::Destination { .. } = approval.command else { return Ok(None) };
         let (keys, cx) = (self.ledger().marker_keys().await?, self.ledger().context(self.now())?);

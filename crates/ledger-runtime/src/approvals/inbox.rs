@@ -1,6 +1,7 @@
 //! The inbox: commands and requests of a tenant, newest first.
 
 use super::QUERIES_MAX;
+use super::Viewer;
 use crate::acts::first_acts;
 use crate::app::App;
 use crate::cursor::Cursor;
@@ -77,29 +78,29 @@ impl App {
         Ok(Inboxed::Request(Box::new(self.with_state(tenant, summary).await?)))
     }
 
-    /// A page of a tenant's inbox, newest first, in one state or in any, of one command or of any, for a member who may decide
-    /// or not. It reads ten months back at most, so a page may be short, and still have a cursor.
+    /// A page of a tenant's inbox, newest first, in one state or in any, of one command or of any, all or those with ties, as a member sees
+    /// it. It reads ten months back at most, so a page may be short, and still have a cursor.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn approvals(
         &self,
-        (tenant, decides): (&Tenant, bool),
-        of: (Option<ApprovalState>, Option<Operation>),
+        (tenant, viewer): (&Tenant, Viewer),
+        of: (Option<ApprovalState>, Option<Operation>, bool),
         listing: Listing,
     ) -> Result<Page<ApprovalDetail>, Problem> {
         let now = self.now();
-        let (found, next_cursor) = self.inbox((tenant, now), of, listing).await?;
-        let names = self.names(tenant, &found, decides).await?;
-        let items = found.iter().map(|found| names.shown(found, (decides, now))).collect();
+        let (found, next_cursor) = self.inbox((tenant, viewer, now), of, listing).await?;
+        let names = self.names(tenant, &found, viewer).await?;
+        let items = found.iter().map(|found| names.shown(found, (viewer, now))).collect();
         Ok(Page { items, next_cursor })
     }
 
     /// The commands and requests of a page, and the cursor of the next one.
     async fn inbox(
         &self,
-        (tenant, now): (&Tenant, Timestamp),
-        (state, command): (Option<ApprovalState>, Option<Operation>),
+        (tenant, viewer, now): (&Tenant, Viewer, Timestamp),
+        (state, command, is_tied): (Option<ApprovalState>, Option<Operation>, bool),
         listing: Listing,
     ) -> Result<(Vec<Inboxed>, Option<String>), Problem> {
         let (page, mut after) = (listing.page, listing.after().map(ApprovalId::new));
@@ -123,7 +124,8 @@ impl App {
                 }
                 after = Some(id);
                 let is_wanted = state.is_none_or(|state| found.state(now) == state)
-                    && command.is_none_or(|wanted| found.operation() == wanted);
+                    && command.is_none_or(|wanted| found.operation() == wanted)
+                    && (!is_tied || viewer.sees_ties_of(&found));
                 items.extend(Some(found).filter(|_| is_wanted));
             }
             if is_last {

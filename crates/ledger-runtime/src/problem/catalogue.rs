@@ -64,7 +64,9 @@ impl Problem {
             Failure::ApprovalExpired => "The time to decide on it has passed: request it again.",
             Failure::AccountFrozen => "The account is frozen: debits are refused.",
             Failure::AccountMissing => return Self::not_found(),
-            Failure::FourEyes => "The person who requested it cannot approve it: ask a colleague.",
+            Failure::FourEyes => {
+                "The person who requested it, or whose account it is for, cannot do it: ask a colleague."
+            }
             Failure::AlreadyExists => "The resource already exists.",
             Failure::StalePlan => return Self::busy(),
         };

@@ -8,6 +8,7 @@ use ledger_core::approvals::{
 use ledger_core::dynamo::Attributes;
 use ledger_core::money::Amount;
 use ledger_core::settlements::Destination;
+use ledger_core::ties::Tie;
 use ledger_core::time::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -108,10 +109,25 @@ pub struct ApprovalDetail {
     /// Names by id: of `merchant:<id>`, and for those who may decide the e-mail address of `staff:<id>`. Of `customer:<id>` if the
     /// caller may decide on this command, which is pending; in a list none.
     pub names: BTreeMap<String, String>,
+    /// The ties of the requester and of the person who decided to the accounts that it is for; while it is pending, the caller's too.
+    /// Those of others are for members who read the audit trail.
+    pub ties: Vec<TieView>,
     /// The payout destinations whole, if it is pending and changes one: for the person who may decide on it, and of the one that
     /// was sent for the requester. Absent otherwise and in a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payout_destination: Option<DestinationChangeView>,
+}
+
+/// A tie between a member of the staff and an account.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct TieView {
+    /// The member.
+    pub member: String,
+    /// The account: `customer:<id>`, `card:<id>` or `merchant:<id>`.
+    pub account: String,
+    /// `sign_in`, `card` or `staff`: as the records show; `own`, `family` or `business`: as the member's record declares.
+    #[schema(value_type = words::TieKindWord)]
+    pub kind: &'static str,
 }
 
 /// A change of a payout destination, whole.
@@ -253,7 +269,13 @@ impl ApprovalDetail {
     #[must_use]
     pub fn at(approval: &Approval, now: Timestamp) -> Self {
         let reason = approval.reason.as_ref().map(|reason| reason.expose().to_owned());
-        Self { approval: ApprovalView::at(approval, now), reason, names: BTreeMap::new(), payout_destination: None }
+        Self {
+            approval: ApprovalView::at(approval, now),
+            reason,
+            names: BTreeMap::new(),
+            ties: approval.ties.iter().map(TieView::from).collect(),
+            payout_destination: None,
+        }
     }
 
     /// A request that has a record of its own, as it is at `now`.
@@ -261,7 +283,7 @@ impl ApprovalDetail {
     pub fn of_request(request: &RecordedRequest, now: Timestamp) -> Self {
         let reason = request.summary.reason.as_ref().map(|reason| reason.expose().to_owned());
         let approval = ApprovalView::of_request(request, now);
-        Self { approval, reason, names: BTreeMap::new(), payout_destination: None }
+        Self { approval, reason, names: BTreeMap::new(), ties: Vec::new(), payout_destination: None }
     }
 
     /// The same without e-mail addresses.
@@ -310,6 +332,12 @@ impl fmt::Debug for ApprovalDetail {
 impl fmt::Debug for DestinationView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DestinationView").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl From<&Tie> for TieView {
+    fn from(tie: &Tie) -> Self {
+        Self { member: tie.member.to_string(), account: tie.account.to_string(), kind: tie.kind.name() }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Staff members, as the operator and merchant APIs show them.
 
 use super::words;
-use ledger_core::staff::StaffMember;
+use ledger_core::account::Account;
+use ledger_core::staff::{Declared, StaffMember};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -18,6 +19,9 @@ pub struct StaffView {
     /// The shop whose payments alone the person sees and changes; absent if those of all shops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shop_id: Option<String>,
+    /// The accounts that are declared as the person's own, or of the person's family or business; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beneficiary_of: Vec<BeneficiaryView>,
     /// `invited` until the person accepts; `disabled` members may do nothing.
     #[schema(value_type = words::StaffStatus)]
     pub status: &'static str,
@@ -25,6 +29,27 @@ pub struct StaffView {
     pub created_at: String,
     /// The time of the last change.
     pub updated_at: String,
+}
+
+/// An account that a staff record declares.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct BeneficiaryView {
+    /// The account: `customer:<id>`, `card:<id>` or `merchant:<id>`.
+    pub account: String,
+    /// `own`, `family` or `business`.
+    #[schema(value_type = words::BeneficiaryKindWord)]
+    pub kind: &'static str,
+    /// The staff member who declared it.
+    pub declared_by: String,
+    /// The time at which it was declared.
+    pub declared_at: String,
+}
+
+/// The accounts that the caller's record declares.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct BeneficiariesView {
+    /// The accounts.
+    pub beneficiary_of: Vec<BeneficiaryView>,
 }
 
 /// The statuses of staff members.
@@ -55,9 +80,27 @@ impl From<&StaffMember> for StaffView {
             email: member.email.expose().to_owned(),
             roles: member.roles.iter().map(|role| role.name()).collect(),
             shop_id: member.shop.map(|shop| shop.to_string()),
+            beneficiary_of: member.beneficiary_of.iter().map(BeneficiaryView::from).collect(),
             status: member.state.name(),
             created_at: member.created_at.to_string(),
             updated_at: member.updated_at.to_string(),
+        }
+    }
+}
+
+impl From<&StaffMember> for BeneficiariesView {
+    fn from(member: &StaffMember) -> Self {
+        Self { beneficiary_of: member.beneficiary_of.iter().map(BeneficiaryView::from).collect() }
+    }
+}
+
+impl From<(&Account, &Declared)> for BeneficiaryView {
+    fn from((account, declared): (&Account, &Declared)) -> Self {
+        Self {
+            account: account.to_string(),
+            kind: declared.kind.name(),
+            declared_by: declared.by.to_string(),
+            declared_at: declared.at.to_string(),
         }
     }
 }

@@ -56,6 +56,10 @@ words! {
     /// A role of the operator's staff, or of a merchant's: cashier, manager, owner.
     StaffRoleWord: "viewer" | "support" | "operator" | "treasurer" | "approver" | "auditor" | "owner" | "cashier"
         | "manager";
+    /// Whose an account is that a staff record declares.
+    BeneficiaryKindWord: "own" | "family" | "business";
+    /// Why an account is a staff member's.
+    TieKindWord: "sign_in" | "card" | "staff" | "own" | "family" | "business";
     /// Whether a staff member may act.
     StaffStatus: "invited" | "active" | "disabled";
     /// The status of a version of the tenant's terms.

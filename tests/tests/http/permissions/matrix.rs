@@ -1,6 +1,7 @@
 //! Every role on every endpoint, call by call, and the page that shows it.
 
 use http::Method;
+use ledger_core::approvals::{CLASS_CUSTOMERS_MIN, COMMAND_RULES, ScopeRule};
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::staff::StaffRole;
 use ledger_tests::http::contract::document;
@@ -132,6 +133,28 @@ fn text() -> String {
         let endpoints: Vec<String> = of.map(|declared| format!("`{} {}`", declared.method, declared.path)).collect();
         let endpoints = if endpoints.is_empty() { in_addition(*permission).to_owned() } else { endpoints.join("<br>") };
         let _ = writeln!(text, "| `{}` | {endpoints} |", permission.name());
+    }
+    text.push_str(&commands());
+    text
+}
+
+/// The commands of two people.
+fn commands() -> String {
+    let mut text = String::from(
+        "\n## Which command takes two people, and whose ties are asked?\n\n\
+         Who asks has the permission of the command, who decides has `approvals.decide` and did not ask. A member with an own\n\
+         [tie](architecture/ties.md) to a named account does neither. One with a tie of the family or a business decides on it\n\
+         while no other member may. A tie to one of a class is shown and recorded.\n\n\
+         | command | who asks | named or class | whose ties |\n|---|---|---|---|\n",
+    );
+    for rule in COMMAND_RULES {
+        let scope = match rule.scope {
+            ScopeRule::Named => "named".to_owned(),
+            ScopeRule::Class => "class".to_owned(),
+            ScopeRule::ByCount => format!("named; class from {CLASS_CUSTOMERS_MIN} customers on"),
+        };
+        let permission = rule.permission.name();
+        let _ = writeln!(text, "| `{}` | `{permission}` | {scope} | {} |", rule.operation, rule.accounts);
     }
     text
 }

@@ -5,8 +5,10 @@ use crate::adjustments::{Adjustment, Answered, ReasonCode};
 use crate::dynamo::{Item, Value};
 use crate::forms::SeenCorrections;
 use crate::ids::{FindingId, RefundId, RunId, SettlementId, TopupId};
+use crate::limits::{Holder, LimitChange, OwnLimits};
 use crate::money::Delta;
 use crate::settlements::ReturnedTransfer;
+use crate::ties::ActScope;
 use crate::topups::{DecisionKind, TopupDecision};
 
 fn adjustment(delta: Delta, finding: Option<Answered>) -> Adjustment {
@@ -34,9 +36,9 @@ fn of_exposure() -> Adjustment {
 }
 
 #[test]
-fn adjustment_of_an_exposure_has_a_beneficiary_and_no_amount() {
+fn adjustment_of_an_exposure_is_for_a_named_account_and_has_no_amount() {
     let command = Command::Adjustment(of_exposure());
-    assert_eq!(command.beneficiaries(), [Account::Customer(customer())]);
+    assert_eq!(command.scope(), ActScope::Named(vec![Account::Customer(customer())]));
     let effect = command.effect();
     assert_eq!((effect.account, effect.amount), (Some(Account::Customer(customer())), None));
     assert!(command.details().iter().all(|(name, _)| *name != "direction"));
@@ -44,6 +46,38 @@ fn adjustment_of_an_exposure_has_a_beneficiary_and_no_amount() {
     let mut of_card = command.item();
     of_card.insert("account".to_owned(), Value::s(Account::Card(CardId::new(Uuid::from_u128(26)))));
     assert!(Command::read(&of_card).is_err());
+}
+
+#[test]
+fn rule_of_each_command_says_what_it_is_for() {
+    for command in commands() {
+        let of: Vec<&CommandRule> = COMMAND_RULES.iter().filter(|rule| rule.operation == command.operation()).collect();
+        let [rule] = of[..] else { panic!("{} rules of {}", of.len(), command.operation()) };
+        assert_eq!(rule.permission, command.permission());
+        let scope = command.scope();
+        match rule.scope {
+            ScopeRule::Named | ScopeRule::ByCount => assert!(scope.is_named(), "{rule:?}"),
+            ScopeRule::Class => assert!(!scope.is_named(), "{rule:?}"),
+        }
+        let words = |account: &Account| match account {
+            Account::Customer(_) => &["customer", "owner"][..],
+            Account::Card(_) => &["card"],
+            Account::Merchant(_) => &["merchant"],
+            Account::Tenant(_) => &[],
+        };
+        for account in scope.accounts() {
+            assert!(words(account).iter().any(|word| rule.accounts.contains(word)), "{rule:?}: {account}");
+        }
+    }
+    let kinds: BTreeSet<&str> = commands().iter().map(|command| command.operation().name()).collect();
+    let rules: BTreeSet<&str> = COMMAND_RULES.iter().map(|rule| rule.operation.name()).collect();
+    assert_eq!(rules.difference(&kinds).collect::<Vec<_>>(), Vec::<&&str>::new());
+    assert_eq!(kinds.difference(&rules).collect::<Vec<_>>(), Vec::<&&str>::new());
+    let customers = |count: u128| (0..count).map(|id| CustomerId::new(Uuid::from_u128(id))).collect();
+    for (count, is_named) in [(1, true), (19, true), (20, false)] {
+        let grant = Command::BulkGrant { customers: customers(count), amount: points("5") };
+        assert_eq!(grant.scope().is_named(), is_named, "{count}");
+    }
 }
 
 #[test]
@@ -147,13 +181,16 @@ pub(super) fn commands() -> Vec<Command> {
             id: person,
             email: email.clone(),
             roles: BTreeSet::from([role("approver"), role("viewer")]),
-            beneficiary_of: BTreeSet::from([Account::Merchant(merchant)]),
+            beneficiary_of: BeneficiaryKinds::from([
+                (Account::Merchant(merchant), BeneficiaryKind::Business),
+                (Account::Card(card), BeneficiaryKind::Own),
+            ]),
         },
         Command::StaffChange { id: person, roles: None, beneficiary_of: None, state: None, seen: 1 },
         Command::StaffChange {
             id: person,
             roles: Some(BTreeSet::from([role("owner")])),
-            beneficiary_of: Some(BTreeSet::new()),
+            beneficiary_of: Some(BeneficiaryKinds::new()),
             state: Some(MemberState::Active),
             seen: 4,
         },
@@ -177,6 +214,12 @@ pub(super) fn commands() -> Vec<Command> {
         Command::CardClose(CardClosing { card, owner: Some(customer()), seen: Balance::zero(Asset::Ecopay) }),
         Command::UnclaimedClaim(Claimed { from: Account::Card(card), to: customer(), amount: yen("300") }),
         Command::UnclaimedPayout(PaidOut { from: Account::Customer(customer()), amount: yen("300") }),
+        Command::AccountLimits {
+            account: Account::Card(card),
+            asset: Asset::Ecopay,
+            changes: vec![LimitChange::parse(Holder::Card, &AssetSpec::ECOPAY, "pay_day=2000").unwrap()],
+            seen: OwnLimits::parse("", &Asset::Ecopay).unwrap(),
+        },
         Command::WindDown,
         Command::CustomerErase { customer: customer() },
         Command::MerchantOwner { merchant, id: person, email },

@@ -61,8 +61,9 @@ fn requested(pay_on: Option<&str>, when: &str) -> Result<Approval, PlanRefusal> 
         with_account(BankDeadline::DEFAULT),
         [Some(profile(&by_bank())), None],
     );
-    let seen = Seen { items: &items, ..seen(&terms) };
-    let request = ApprovalRequest { tenant: &tenant, by: &by, command: opening(pay_on), reason: None, seen };
+    let command = opening(pay_on);
+    let seen = Seen { items: &items, ..seen_by(&command, &terms, (&by, &by)) };
+    let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: None, seen };
     plan_request(&request, &at(when)).map(|planned| planned.receipt)
 }
 
@@ -74,7 +75,7 @@ fn decided(
 ) -> Result<(ApprovalState, Option<String>), PlanRefusal> {
     let (decider, requester) = both();
     let (tenant, items) = (tenant(), [Some(profile(&by_bank())), None]);
-    let seen = Seen { items: &items, ..seen(terms) };
+    let seen = Seen { items: &items, ..seen_by(&approval.command, terms, (&decider, &requester)) };
     let command = Approve { tenant: &tenant, approval, decider: &decider, requester: &requester, seen };
     let (planned, _) = plan_approve(&command, &at(when))?;
     let put =

@@ -16,7 +16,7 @@ fn draft(command: &Command, schedule: Option<&str>) -> Drafted {
     let terms = TenantTerms { settlement_schedule, ..terms() };
     let reason = FreeText::parse("a day late", 140).unwrap();
     let by = member(REQUESTER, "treasurer");
-    command.draft((&tenant(), &by), Some(&reason), &seen(&terms), &cx()).unwrap()
+    command.draft((&tenant(), &by), Some(&reason), &seen_by(command, &terms, (&by, &by)), &cx()).unwrap()
 }
 
 #[test]
