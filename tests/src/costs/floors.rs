@@ -126,6 +126,7 @@ pub const FLOORS: [Floor; 10] = [
         records: 1,
         above: &[
             ("what the member grants alone in the day", 2),
+            ("the check that the wallet is not the member's own", 2),
             ("the act is an item, not an index entry of the journal's", 1),
             ("the act is in the list of those on its customer", 1),
         ],

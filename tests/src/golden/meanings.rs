@@ -319,7 +319,9 @@ fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Jso
     let mut found = Vec::new();
     for clause in condition.split(" AND ") {
         let sk = key["type"]["S"].as_str().unwrap();
+        let is_check = action.get("ConditionCheck").is_some();
         let rows = meanings_closing::of_wallet((does, role), sk, body, clause);
+        let rows = rows.or_else(|| meanings_approvals::of_ties(does, is_check, role, clause));
         for (old, outcome) in rows.unwrap_or_else(|| meanings(does, sk, role, clause)) {
             let item = match old {
                 Old::Absent => None,

@@ -1,6 +1,6 @@
 //! The outcomes of clauses about commands that another person must approve, written by hand.
 
-use super::meanings::Old;
+use super::meanings::{NEW, Old};
 use crate::names;
 use ledger_core::transaction::Role;
 use serde_json::json;
@@ -26,8 +26,8 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
         ("resend", "#state = :pending") if does == "recorded" => {
             vec![(Old::With("state", s("approved")), "rejected wrong_state")]
         }
-        // The decider is of the staff of the merchant that the command is about.
-        ("person", "attribute_not_exists(#accepted_at)") if does == "approval" || does == "recorded" => {
+        // A member of the operator's staff is of the staff of the merchant that the command is about.
+        ("person" | "staff", "attribute_not_exists(#accepted_at)") => {
             vec![(Old::Having("accepted_at", s("2026-11-20T03:00:00.000Z")), "rejected four_eyes")]
         }
         ("person", "#staff_id = :member") => {
@@ -52,6 +52,26 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
             vec![(Old::Absent, stale), (Old::With("customer_id", s("another")), stale)]
         }
         ("lookup", "attribute_not_exists(#ended_at)") => vec![(Old::With("ended_at", s("x")), stale)],
+        _ => return None,
+    })
+}
+
+/// The rows of one clause about who holds an account; `None` for any other clause.
+pub(super) fn of_ties(does: &str, is_check: bool, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+    let s = |text: &str| json!({ "S": text });
+    let stale = "rejected stale_plan";
+    Some(match (names::role(role), clause) {
+        // The member signs in to no other wallet.
+        ("lookup", NEW) if is_check && does != "customer_open" => vec![(Old::KeyOnly, stale)],
+        ("card" | "payer", "#owner = :tied_owner") => {
+            vec![(Old::Without("owner"), stale), (Old::With("owner", s("another")), stale)]
+        }
+        ("card" | "payer", "attribute_not_exists(#replaced_by)") => {
+            vec![(Old::With("replaced_by", s("another")), stale)]
+        }
+        ("card", "attribute_not_exists(#owner)") if is_check || does == "approval" => {
+            vec![(Old::With("owner", s("another")), stale)]
+        }
         _ => return None,
     })
 }

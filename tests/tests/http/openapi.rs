@@ -84,9 +84,10 @@ fn every_operation_states_its_refusals() {
         }
         let body = &operation["requestBody"]["content"]["application/json"];
         assert!(body.is_null() || body.get("example").is_some(), "{method} {path}: no example of a request");
-        // Customers, terminals and members who accept an invitation act on what is their own.
+        // Customers, terminals, and members who accept an invitation or declare accounts, act on what is their own.
         let is_staff = ["/v1/admin/", "/v1/merchant"].iter().any(|prefix| path.starts_with(prefix));
-        let needs_permission = is_staff && !path.ends_with("/staff/accept");
+        let is_own = ["/staff/accept", "/staff/me/beneficiaries"].iter().any(|end| path.ends_with(end));
+        let needs_permission = is_staff && !is_own;
         assert_eq!(operation.get("x-permission").is_some(), needs_permission, "{method} {path}");
         let refused = serde_json::to_string(response(&document, operation, "403")).unwrap();
         let denied = serde_json::to_string(&document["components"]["schemas"]["StaffNotPermittedProblem"]).unwrap();

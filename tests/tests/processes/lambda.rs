@@ -251,7 +251,10 @@ async fn cognito_trigger_adds_the_token_claims() {
     let claims =
         &response["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"]["claimsToAddOrOverride"];
     let merchant = &Demo::fixed().merchants[0];
-    let expected = json!({"tenant": "demo", "face": "merchant", "merchant_id": merchant, "roles": ["cashier"]});
+    let expected = json!({
+        "tenant": "demo", "face": "merchant", "merchant_id": merchant, "roles": ["cashier"],
+        "email": "hanako@example.com", "email_verified": true,
+    });
     assert_eq!(*claims, expected, "{response}");
 }
 

@@ -159,7 +159,7 @@ async fn endpoints_of_the_document_answer_and_its_keys_verify_the_tokens() {
             assert!(claims.get("tenant").is_none() && claims.get("face").is_none(), "no function takes an ID token");
         } else {
             assert_eq!((&claims["tenant"], &claims["face"]), (&json!("demo"), &json!("admin")));
-            assert!(claims.get("email").is_none(), "{claims}");
+            assert_eq!((&claims["email"], &claims["email_verified"]), (&json!("hanako@example.com"), &json!(true)));
         }
     }
 }

@@ -49,4 +49,27 @@ pub const RULES: &[Rule] = &[
             "row removed: *merchant PERSON key: *",
         ],
     },
+    Rule {
+        name: "a decision checks who holds the accounts that it is for",
+        lines: &[
+            "Update card card with clause #owner = :tied_owner",
+            "Update card card with clause attribute_not_exists(#owner)",
+            "Update card card with clause attribute_not_exists(#replaced_by)",
+            "Update card card with value :tied_owner S",
+            "action added: ConditionCheck card card",
+            "action added: ConditionCheck customer LOOKUP",
+            "action added: ConditionCheck merchant PERSON",
+            "action added: ConditionCheck merchant STAFF",
+            "row added: *card card given but owner: *",
+            "row added: *card card given but replaced_by: *",
+            "row added: *customer LOOKUP *",
+            "row added: *merchant STAFF *",
+            "row removed: approvals APPROVAL *, audit AUDIT *",
+            "row removed: approvals APPROVAL *, tenant CALENDAR *",
+        ],
+    },
+    Rule {
+        name: "a decision about the decider's own employer is refused before it is written, by vectors of other names",
+        lines: &["vector removed: approval_approve"],
+    },
 ];

@@ -219,6 +219,7 @@ async fn views(stage: &Stage) {
     view(format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), staff).await;
     view("/v1/admin/staff".to_owned(), staff).await;
     view(format!("/v1/admin/staff/{}", world.operator.id), staff).await;
+    view("/v1/admin/staff/me/beneficiaries".to_owned(), staff).await;
     let approval = ledger_tests::http::approvals::stored_grant(world, &customer.id, "300").await;
     for path in ["".to_owned(), "?state=pending".to_owned(), format!("/{approval}")] {
         view(format!("/v1/admin/approvals{path}"), staff).await;

@@ -38,7 +38,7 @@ fn approved(
 }
 
 fn many(count: u128) -> Command {
-    let customers = (0..count).map(|at| CustomerId::new(Uuid::from_u128(CUSTOMER + at))).collect();
+    let customers = (0..count).map(|at| CustomerId::new(Uuid::from_u128(CUSTOMER.saturating_add(at)))).collect();
     Command::BulkGrant { customers, amount: points("5") }
 }
 
