@@ -35,10 +35,12 @@ def discover(url):
 
 
 def person(client, demo):
+    """Each API has a person of its own."""
     if client == "customer":
         return {"sub": demo["customers"][0]}
     if client == "merchant":
-        return {"sub": demo["staff"][0], "merchant_id": demo["merchants"][0]}
+        owner = next(of for of in demo["members"] if of.get("merchant_id") and of["role"] == "owner")
+        return {"sub": owner["staff_id"], "merchant_id": owner["merchant_id"]}
     return {"sub": demo["staff"][0]}
 
 
