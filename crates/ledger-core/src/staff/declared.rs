@@ -102,7 +102,7 @@ pub(super) const fn can_be_declared(account: &Account) -> bool {
     }
 }
 
-/// The ties after a declaration of all of them. What keeps its kind keeps by whom and when it was declared.
+/// The ties after a declaration of all of them. What keeps its kind keeps who declared it, and when.
 pub(super) fn declare(before: &DeclaredTies, all: &BeneficiaryKinds, by: StaffId, now: Timestamp) -> DeclaredTies {
     let one = |(account, kind): (&Account, &BeneficiaryKind)| {
         let kept = before.get(account).filter(|of| of.kind == *kind);
