@@ -19,7 +19,7 @@ use ledger_core::keys::{Shards, attr};
 use ledger_core::money::{Asset, Balance};
 use ledger_core::terms::{CardPinTerms, TenantTerms};
 use ledger_runtime::clock::Clock;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::future::ready;
 
@@ -203,11 +203,38 @@ async fn costs_of(
     costs
 }
 
-/// The calls that a request makes.
+/// The calls that a request makes. Near the ends of a month, what is pending is looked for in a second one: of queries that
+/// differ by the month alone one counts, so that the figures are the same on each day.
 async fn calls_of(stage: &Stage, tap: &Tap, call: &Call) -> Vec<Seen> {
     let _ = tap.take();
     let _ = stage.world.api.send(call).await;
-    tap.take()
+    let mut counted: Vec<Seen> = Vec::new();
+    for seen in tap.take() {
+        let of_month = without_month(&seen);
+        let before = counted.iter_mut().find(|before| of_month.is_some() && without_month(before) == of_month);
+        match before {
+            // The one that found something took as much or more.
+            Some(before) if reads(before) < reads(&seen) => *before = seen,
+            Some(_) => {}
+            None => counted.push(seen),
+        }
+    }
+    counted
+}
+
+fn reads(seen: &Seen) -> u64 {
+    seen.units.unwrap_or_default().read_halves
+}
+
+/// A query of a month's list, without the month.
+fn without_month(seen: &Seen) -> Option<Value> {
+    let mut body = seen.body.clone();
+    let partition = body.pointer_mut("/ExpressionAttributeValues/:pk/S")?;
+    let (list, month) = partition.as_str()?.rsplit_once('#')?;
+    let is_month = month.len() == "2026-12".len() && month.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let list = Value::from(list);
+    is_month.then(|| *partition = list)?;
+    Some(body)
 }
 
 /// The calls up to each write; those after the last belong to it.
