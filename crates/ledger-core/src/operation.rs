@@ -215,6 +215,8 @@ words! {
         StaffChange = "staff_change",
         /// A staff member accepts the invitation.
         StaffAccept = "staff_accept",
+        /// The operator strikes out an invitation in a merchant's staff.
+        StaffStrike = "staff_strike",
         /// A version of the tenant's terms is stored, to hold from a stated time on.
         TermsChange = "terms_change",
         /// A version of the tenant's terms is cancelled before its time.

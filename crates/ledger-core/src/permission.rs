@@ -56,7 +56,7 @@ permissions! {
         MerchantsOpen = "merchants.open",
         /// Changes and suspends merchants.
         MerchantsChange = "merchants.change",
-        /// Sets the first owner of a merchant.
+        /// Sets the first owner of a merchant, and strikes out invitations in a merchant's staff.
         MerchantsOwner = "merchants.owner",
         /// Changes where a merchant is paid.
         DestinationsChange = "destinations.change",

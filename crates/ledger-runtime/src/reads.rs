@@ -3,16 +3,16 @@
 use crate::app::App;
 use crate::cursor::Cursor;
 use crate::finding::ROUNDS_MAX;
-use crate::identity::{Caller, Member};
+use crate::identity::Caller;
 use crate::lists::read_max;
 use crate::problem::Problem;
 use crate::request::{self, Listing};
-use crate::views::{HistoryView, OperationView, Page, SettlementView, ShopView, StaffView};
+use crate::views::{HistoryView, OperationView, Page, SettlementView, ShopView};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
-use ledger_core::ids::{MerchantId, Principal, SettlementId, StaffId, Tenant, TransactionId, parse_uuid};
+use ledger_core::ids::{Employer, MerchantId, Principal, SettlementId, StaffId, Tenant, TransactionId, parse_uuid};
 use ledger_core::journal::HistoryLine;
 use ledger_core::keys::{self, Key, Partition, attr};
 use ledger_core::operation::Operation;
@@ -45,22 +45,22 @@ impl App {
         Ok(HistoryLine::read(&found.ok_or_else(Problem::not_found)?, Some(party))?.into())
     }
 
-    /// A page of the staff that a caller belongs to, largest id first, with a status or with any. A page of some members only
-    /// may be short, and still have a cursor.
+    /// A page of an employer's staff, largest id first, with a status or with any. A page of some members only may be short, and
+    /// still have a cursor.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
-    pub async fn staff(
+    pub async fn staff<T: for<'a> From<&'a StaffMember>>(
         &self,
-        who: &Member,
+        (tenant, employer): (&Tenant, Employer),
         page: request::Page,
         status: Option<&str>,
-    ) -> Result<Page<StaffView>, Problem> {
+    ) -> Result<Page<T>, Problem> {
         let after = page.cursor.map(Cursor::id).map(StaffId::new);
-        let query = reads::staff_members(who.tenant(), who.employer(), after);
+        let query = reads::staff_members(tenant, employer, after);
         let view = |item: &Item| {
-            let member = StaffMember::read(who.employer(), item)?;
-            Ok(status.is_none_or(|status| member.state.name() == status).then(|| StaffView::from(&member)))
+            let member = StaffMember::read(employer, item)?;
+            Ok(status.is_none_or(|status| member.state.name() == status).then(|| T::from(&member)))
         };
         let listing = Listing { page, from: None, until: None };
         self.sifted_list(query, "staff_id", (listing, read_max(page.limit, status.is_none())), view).await

@@ -30,7 +30,7 @@ mod idempotency;
 mod jobs;
 mod merchant_closing;
 mod merchant_lists;
-mod merchant_owner;
+mod merchant_staff;
 mod merchants;
 mod migration;
 mod notices;
@@ -102,7 +102,9 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(operator_refunds::CREATE.on(operator_refunds::create))
         .route(refund_rooms::GET.on(refund_rooms::get))
         .route(refund_rooms::SET.on(refund_rooms::set))
-        .route(merchant_owner::CREATE.on(merchant_owner::create))
+        .route(merchant_staff::LIST.on(merchant_staff::list))
+        .route(merchant_staff::CREATE.on(merchant_staff::create))
+        .route(merchant_staff::STRIKE.on(merchant_staff::strike))
         .route(staff::LIST.on(staff::list))
         .route(staff::INVITE.on(staff::invite))
         .route(staff::GET.on(staff::get))

@@ -3,12 +3,12 @@
 use crate::approvals;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::ids::StaffId;
+use ledger_core::ids::{Employer, StaffId};
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::Outcome;
-use ledger_runtime::identity::Admin;
+use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Empty, KeyedJson, Params, PathId};
 use ledger_runtime::staff::{self, BeneficiaryBody, StaffChangeBody, StaffInviteBody};
@@ -29,7 +29,7 @@ pub(crate) async fn list(
     let status = params.word("status", STAFF_STATUSES)?;
     let page = params.page()?;
     params.finish()?;
-    Ok(Json(app.staff(&who.member(), page, status).await?))
+    Ok(Json(app.staff((who.tenant(), Employer::Operator), page, status).await?))
 }
 
 pub(crate) const INVITE: Keyed = Endpoint::post("/v1/admin/staff")

@@ -7,7 +7,7 @@ use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::Outcome;
-use ledger_runtime::identity::Merchant;
+use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Empty, KeyedJson, Params, PathId};
 use ledger_runtime::staff::{self, StaffChangeBody, StaffInviteBody};
@@ -28,7 +28,7 @@ pub(crate) async fn list(
     let status = params.word("status", STAFF_STATUSES)?;
     let page = params.page()?;
     params.finish()?;
-    Ok(Json(app.staff(&who.member(), page, status).await?))
+    Ok(Json(app.staff((who.tenant(), who.member().employer()), page, status).await?))
 }
 
 pub(crate) const INVITE: Keyed = Endpoint::post("/v1/merchant/staff")

@@ -303,6 +303,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::MerchantOpen => "operator registers a merchant",
         Endpoint::MerchantPatch => "operator suspends a merchant",
         Endpoint::MerchantOwner => "merchant's first owner set",
+        Endpoint::StaffStrike => "merchant's invitation struck out",
         Endpoint::StaffInvite => "staff member invited",
         Endpoint::StaffChange => "staff member disabled",
         Endpoint::StaffAccept => "invitation accepted",

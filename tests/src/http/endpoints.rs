@@ -63,6 +63,7 @@ endpoints! {
     MerchantOpen = "post_admin_merchants",
     MerchantPatch = "patch_admin_merchants_merchant_id",
     MerchantOwner = "post_admin_merchants_merchant_id_staff",
+    StaffStrike = "post_admin_merchants_merchant_id_staff_staff_id_strike",
     StaffInvite = "post_admin_staff",
     StaffChange = "patch_admin_staff_staff_id",
     StaffAccept = "post_admin_staff_accept",
@@ -257,6 +258,7 @@ impl Endpoint {
                 change(world, &path, &json!({"status": "suspended", "name": "Baker"})).with_other("status", "active")
             }
             Self::MerchantOwner
+            | Self::StaffStrike
             | Self::StaffInvite
             | Self::StaffChange
             | Self::StaffAccept

@@ -78,6 +78,13 @@ pub async fn invited_by(world: &World, owned: &Merchant, role: &str) -> String {
     id
 }
 
+/// The operator strikes out an invitation in a merchant's staff.
+#[must_use]
+pub fn strikes(merchant: &str, person: &str, who: &Who) -> Call {
+    let path = format!("/v1/admin/merchants/{merchant}/staff/{person}/strike");
+    Call::post(&path, who, &json!({"reason": "left the shop"})).key(new_key())
+}
+
 /// A member of a merchant's staff with this address, who has accepted: another person, or the same one under another id.
 pub async fn employed(world: &World, shop: &Merchant, email: &str) -> String {
     let id = new_id();
@@ -122,6 +129,11 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
             let merchant = world.operator("/v1/admin/merchants", &json!({"name": "Baker"})).await;
             let path = format!("/v1/admin/merchants/{}/staff", merchant.text("/merchant_id"));
             make(world, &path, &person(&new_id())).with_other("staff_id", new_id())
+        }
+        Endpoint::StaffStrike => {
+            let owned = owned_merchant(world).await;
+            let call = strikes(&owned.id, &invited_by(world, &owned, "cashier").await, &world.operator.who);
+            prepared(call, 200, 0).with_other("reason", "another person")
         }
         Endpoint::StaffInvite => {
             make(world, "/v1/admin/staff", &invitation(&new_id(), "viewer")).with_other("roles", json!(["auditor"]))

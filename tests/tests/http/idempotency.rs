@@ -58,6 +58,7 @@ endpoints! {
     admin_merchants = MerchantOpen,
     admin_merchants_patch = MerchantPatch,
     admin_merchants_staff = MerchantOwner,
+    admin_merchants_staff_strike = StaffStrike,
     admin_staff = StaffInvite,
     admin_staff_patch = StaffChange,
     admin_staff_accept = StaffAccept,

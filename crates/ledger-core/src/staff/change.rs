@@ -10,7 +10,7 @@ use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::finding;
-use crate::ids::{ShopId, Tenant};
+use crate::ids::{Employer, ShopId, Tenant};
 use crate::keys::{self, Key, attr};
 use crate::operation::Operation;
 use crate::permission::{Permission, Staff};
@@ -147,6 +147,45 @@ pub fn plan_accept(
     let mut items = vec![replacing(tenant, member, &after), person::accepted(person, member.id, cx.now)];
     items.extend(counts::counting(tenant, member, &after, cx.now));
     items.push(act.record(tenant, cx));
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: after })
+}
+
+/// Strikes out an invitation in a merchant's staff. `by` is the record of the acting member of the operator's staff, as read: it
+/// must be unchanged when the change is written. The person may accept nothing, and can be invited again as one that an owner
+/// of the merchant struck out can.
+///
+/// # Errors
+/// [`PlanRefusal::Denied`] if `by` may not set a merchant's owner, or the record is none of a merchant's staff; `WrongState`
+/// unless the person is invited and has not accepted.
+pub fn plan_strike(
+    tenant: &Tenant,
+    member: &StaffMember,
+    (by, reason): (&StaffMember, Option<&FreeText>),
+    cx: &Context,
+) -> Result<Planned<StaffMember>, PlanRefusal> {
+    let needed = Permission::MerchantsOwner;
+    let merchant = match member.employer {
+        Employer::Merchant(merchant) if by.may(needed) => merchant,
+        Employer::Merchant(_) | Employer::Operator => return Err(PlanRefusal::Denied(needed)),
+    };
+    // INVARIANT: the operator takes no access from a person who has it, so no merchant is locked out.
+    match member.state {
+        MemberState::Invited => {}
+        MemberState::Active | MemberState::Disabled => return Err(PlanRefusal::Refused(Failure::WrongState)),
+    }
+    let after = StaffMember {
+        state: MemberState::Disabled,
+        version: member.version.saturating_add(1),
+        updated_at: cx.now,
+        ..member.clone()
+    };
+    let act = Act::new(by.actor(), Operation::StaffStrike, member.employer.subject(member.id))
+        .because(reason)
+        .with("merchant_id", merchant)
+        .with("roles", member.role_names())
+        .with("state_before", member.state.name())
+        .with("state", after.state.name());
+    let items = vec![replacing(tenant, member, &after), acting(tenant, by), act.record(tenant, cx)];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: after })
 }
 

@@ -16,7 +16,7 @@ mod role;
 
 pub use amounts::{StaffAmount, count_amount, grant_alone};
 pub(crate) use change::acting;
-pub use change::{StaffChange, is_address_of, plan_accept, plan_change, plan_declare};
+pub use change::{StaffChange, is_address_of, plan_accept, plan_change, plan_declare, plan_strike};
 pub use declared::{BeneficiaryKind, BeneficiaryKinds, Declared, DeclaredTies, kinds_text};
 pub(crate) use declared::{kinds_of, kinds_value, read_kinds};
 pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};

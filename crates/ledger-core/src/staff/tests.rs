@@ -291,3 +291,48 @@ fn what_binds_less_is_weaker() {
         assert!(declared::is_weakened(&before(kind), &BeneficiaryKinds::new()));
     }
 }
+
+/// A merchant's owner manages its staff, and the operator takes no access from a person who has it.
+#[test]
+fn operator_strikes_out_invitations_in_a_merchants_staff_only() {
+    let tenant = tenant();
+    let of_merchant = |state, accepted_at| StaffMember {
+        employer: Employer::Merchant(MerchantId::new(Uuid::from_u128(9))),
+        roles: BTreeSet::from([StaffRole::Merchant(MerchantRole::Owner)]),
+        state,
+        accepted_at,
+        ..member(2, &["viewer"])
+    };
+    let invited = of_merchant(MemberState::Invited, None);
+    let by = member(1, &["operator"]);
+    let planned = plan_strike(&tenant, &invited, (&by, None), &cx()).unwrap();
+    let struck_out = planned.receipt;
+    assert_eq!((struck_out.state, struck_out.accepted_at, struck_out.version), (MemberState::Disabled, None, 2));
+    let roles: Vec<Role> = planned.draft.items.iter().map(|item| item.role()).collect();
+    assert_eq!(roles, [Role::Staff, Role::Staff, Role::Audit]);
+    let act = planned.draft.items.iter().find(|item| item.role() == Role::Audit).unwrap();
+    let Action::Put(act) = &act.action else { panic!("an act is put") };
+    assert_eq!(act.get("subject"), Some(&Value::s(format!("merchant_staff:{}", invited.id))));
+    assert!(!format!("{act:?}").contains(invited.email.expose()));
+    // A merchant's owner makes it an invitation again.
+    let owner =
+        StaffMember { id: StaffId::new(Uuid::from_u128(3)), ..of_merchant(MemberState::Active, Some(cx().now)) };
+    let again = plan_change(change(&tenant, &struck_out, None, Some(MemberState::Active)), &owner, &cx()).unwrap();
+    assert_eq!(again.receipt.state, MemberState::Invited);
+    for (state, accepted_at) in
+        [(MemberState::Active, Some(cx().now)), (MemberState::Disabled, Some(cx().now)), (MemberState::Disabled, None)]
+    {
+        let refused = plan_strike(&tenant, &of_merchant(state, accepted_at), (&by, None), &cx());
+        assert_eq!(refusal(refused), PlanRefusal::Refused(Failure::WrongState), "{state:?}");
+    }
+    let denied = PlanRefusal::Denied(Permission::MerchantsOwner);
+    for name in ["viewer", "support", "treasurer", "approver", "auditor"] {
+        let refused = plan_strike(&tenant, &invited, (&member(1, &[name]), None), &cx());
+        assert_eq!(refusal(refused), denied, "{name}");
+    }
+    let disabled = StaffMember { state: MemberState::Disabled, ..by.clone() };
+    assert_eq!(refusal(plan_strike(&tenant, &invited, (&disabled, None), &cx())), denied);
+    // The operator's own invitations are its owners'.
+    let own = StaffMember { state: MemberState::Invited, accepted_at: None, ..member(2, &["viewer"]) };
+    assert_eq!(refusal(plan_strike(&tenant, &own, (&by, None), &cx())), denied);
+}

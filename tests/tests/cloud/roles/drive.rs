@@ -229,6 +229,7 @@ async fn views(stage: &Stage) {
     let owned = ledger_tests::http::staff::owned_merchant(world).await;
     let members = world.api.send(&Call::get("/v1/merchant/staff", &owned.who)).await.good();
     view(format!("/v1/merchant/staff/{}", members.text("/items/0/staff_id")), &owned.who).await;
+    view(format!("/v1/admin/merchants/{}/staff", owned.id), staff).await;
     view(format!("/v1/terminal/cards/{card}"), &terminal.who).await;
     view(format!("/v1/terminal/operations/card_pay/{}", card_payment.key.as_deref().expect("a key")), &terminal.who)
         .await;

@@ -171,6 +171,64 @@ async fn merchant_keeps_an_owner_and_gets_its_first_one_once() {
     let _ = world.api.settle(&leave.key(new_key())).await.problem(400, "wrong_state");
 }
 
+/// The operator ends an invitation, and takes no access from a member.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operator_strikes_out_an_invitation_in_a_merchants_staff() {
+    let world = World::new("strikes").await;
+    let shop = staff::owned_merchant(&world).await;
+    let (member, _) = staff::shop_member(&world, &shop, "manager").await;
+    let invited = staff::invited_by(&world, &shop, "cashier").await;
+    let path = format!("/v1/admin/merchants/{}/staff", shop.id);
+    let (viewer, who) = staff::member(&world, "viewer").await;
+    let listed = async |status: &str| {
+        let page = Call::get(&format!("{path}?status={status}"), &who);
+        world.api.send(&page).await.good().json()["items"].as_array().expect("members").clone()
+    };
+    let found = listed("invited").await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((&found[0]["staff_id"], &found[0]["roles"]), (&json!(invited), &json!(["cashier"])));
+    // No address is shown.
+    let all = world.api.send(&Call::get(&path, &who)).await.good();
+    assert!(all.json()["items"].as_array().is_some_and(|items| items.len() == 3), "{all:?}");
+    assert!(!all.json().to_string().contains("@example.com"), "{all:?}");
+    // A viewer sees the staff and strikes out nothing.
+    let denied = world.api.settle(&staff::strikes(&shop.id, &invited, &who)).await.problem(403, "permission_missing");
+    assert_eq!(denied.text("/permission"), "merchants.owner");
+    let (operator, by) = staff::member(&world, "operator").await;
+    // An owner and a manager have accepted; an unknown person and an unknown merchant have no record.
+    let owner = world.api.send(&Call::get("/v1/merchant/staff?status=active", &shop.who)).await.good().json();
+    for person in owner["items"].as_array().expect("members") {
+        let person = person["staff_id"].as_str().expect("an id");
+        let _ = world.api.settle(&staff::strikes(&shop.id, person, &by)).await.problem(400, "wrong_state");
+    }
+    let _ = world.api.settle(&staff::strikes(&shop.id, &new_id(), &by)).await.problem(404, "not_found");
+    let _ = world.api.settle(&staff::strikes(&new_id(), &invited, &by)).await.problem(404, "not_found");
+    let struck_out = staff::strikes(&shop.id, &invited, &by);
+    let first = world.api.settle(&struck_out).await.good();
+    assert_eq!((first.text("/status").as_str(), first.text("/staff_id")), ("disabled", invited.clone()));
+    assert!(world.api.settle(&struck_out).await.good().replayed());
+    // It is struck out once, and is accepted no more.
+    let _ = world.api.settle(&staff::strikes(&shop.id, &invited, &by)).await.problem(400, "wrong_state");
+    let person = world.token("merchant", &invited, Some(&shop.id)).await;
+    let accepts = || Call::post("/v1/merchant/staff/accept", &person, &json!({})).key(new_key());
+    let _ = world.api.settle(&accepts()).await.problem(400, "wrong_state");
+    // The merchant's owner makes it an invitation again, which the person accepts.
+    let again = Call::patch(&format!("/v1/merchant/staff/{invited}"), &shop.who, &json!({"status": "active"}));
+    assert_eq!(world.api.settle(&again.key(new_key())).await.good().text("/status"), "invited");
+    let _ = world.api.settle(&accepts()).await.good();
+    let _ = world.api.settle(&staff::strikes(&shop.id, &invited, &by)).await.problem(400, "wrong_state");
+    // Who has accepted an invitation of the merchant strikes out none of it.
+    let _ = staff::employed(&world, &shop, &staff::email_of(&operator)).await;
+    let other = staff::invited_by(&world, &shop, "cashier").await;
+    let _ = world.api.settle(&staff::strikes(&shop.id, &other, &by)).await.problem(403, "four_eyes_required");
+    assert_eq!(listed("active").await.len(), 4, "{viewer} {member}");
+    let books = world.check_books().await;
+    let acts: Vec<_> = books.under("AUDIT#").filter(|(_, _, act)| text(act, "action") == "staff_strike").collect();
+    assert_eq!(acts.len(), 1, "{acts:?}");
+    assert_eq!(text(acts[0].2, "actor"), format!("staff:{operator}"));
+    assert_eq!(text(acts[0].2, "subject"), format!("merchant_staff:{invited}"));
+}
+
 #[tokio::test]
 async fn storm_of_denials_is_counted_and_recorded_a_few_times() {
     let world = World::alone("storm").await;
