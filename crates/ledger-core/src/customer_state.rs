@@ -7,6 +7,10 @@ use crate::ids::JobId;
 pub(crate) const STATUS: &str = "status";
 /// The attribute with the number of the wallet's accounts.
 pub(crate) const ACCOUNTS: &str = "accounts";
+/// The status of a wallet that is used.
+pub(crate) const ACTIVE: &str = "active";
+/// The status of a wallet that the operator has frozen.
+const FROZEN: &str = "frozen";
 /// The status of a closed wallet. It is final.
 pub const CLOSED: &str = "closed";
 
@@ -16,7 +20,9 @@ pub(crate) const ERASED_AT: &str = "erased_at";
 pub(crate) const ERASURE: &str = "erasure_id";
 
 /// The states of a wallet in which accounts are opened.
-const OPEN: [&str; 2] = ["active", "frozen"];
+pub(crate) const OPEN: [&str; 2] = [ACTIVE, FROZEN];
+/// The states of a wallet.
+pub(crate) const STATES: [&str; 3] = [ACTIVE, FROZEN, CLOSED];
 
 /// Whether a customer's `PROFILE` is that of a closed wallet.
 #[must_use]

@@ -33,7 +33,8 @@ pub(crate) struct CashReversalBody {
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/cash-reversals")
     .summary("Reverses a cash top-up of a terminal, also after its ten minutes.")
     .about(
-        "Possible in every state of the terminal and its merchant. The card must still have the money, and a counter the cash.",
+        "Possible in every state of the terminal, unless its merchant is closing or closed. The card must still have the money, and \
+         a counter the cash.",
     )
     .permission(Permission::CashDepositsRecord)
     .id("terminal_id", "The terminal's id.")
@@ -41,7 +42,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_i
     .approvable()
     .when(Code::InsufficientBalance, "the card has less")
     .when(Code::CashNotOutstanding, "the counter has less cash that was not collected")
-    .when(Code::WrongState, "it was reversed before, or the till may reverse its top-ups at any time")
+    .when(Code::WrongState, "it was reversed before, the card is closed, or the merchant is closing or closed")
     .when(Code::NotFound, "no such top-up of this terminal")
     .keyed(Operation::CardReverse);
 

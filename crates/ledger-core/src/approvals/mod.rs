@@ -16,6 +16,7 @@ mod recorded_decide;
 mod request;
 mod rules;
 mod scope;
+mod states;
 mod stored;
 
 pub use command::{Command, destination_digest, schedule_seen};
@@ -35,6 +36,7 @@ pub use recorded_decide::{
 pub use request::{ApprovalRequest, plan_request};
 pub use rules::{COMMAND_RULES, CommandRule, ScopeRule};
 pub use scope::CLASS_CUSTOMERS_MIN;
+pub use states::{States, Subject, SubjectRule};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,9 @@
-//! Whose ties are asked of each command: the table of `docs/permissions.md`.
+//! Whose ties are asked of each command, and in which states of its subjects it is executed: the table of `docs/permissions.md`.
 
+use super::states::{
+    ACTIVE_CARD, ACTIVE_WALLET, CARD_NOT_ENDED, CLOSED_CARD, CLOSED_WALLET, MERCHANT_NOT_CLOSING, OPEN_WALLET, PAID,
+    REFUND_HELD, REFUND_NOT_PAID, REFUNDABLE, Subject, SubjectRule, TERMINAL_NOT_CLOSED, TOPUP_NOT_PAID,
+};
 use crate::operation::Operation;
 use crate::permission::Permission;
 
@@ -14,6 +18,10 @@ pub struct CommandRule {
     pub scope: ScopeRule,
     /// The accounts whose ties are asked.
     pub accounts: &'static str,
+    /// The states of its subjects.
+    pub subjects: &'static [SubjectRule],
+    /// What is required beside them, in words; empty if nothing is.
+    pub also: &'static str,
 }
 
 /// Whether a kind of command is for named accounts.
@@ -31,78 +39,168 @@ const NONE: &str = "none; the member whose record it is does not decide";
 const OPERATORS: &str = "none; it is the operator's own";
 
 /// The rule of each kind of command.
-pub const COMMAND_RULES: [CommandRule; 34] = [
-    rule(Operation::AccountLimits, Permission::LimitsChange, ScopeRule::Named, "the customer or card"),
-    rule(Operation::Adjustment, Permission::AdjustmentsRequest, ScopeRule::Named, "the customer or card"),
-    rule(Operation::AssetBudget, Permission::TermsChange, ScopeRule::Class, "all"),
-    rule(Operation::CardClose, Permission::AccountsClose, ScopeRule::Named, "the card; its owner"),
-    rule(Operation::CardReplace, Permission::CardsManage, ScopeRule::Named, "both cards; the owner"),
-    rule(
-        Operation::CardReverse,
-        Permission::CashDepositsRecord,
-        ScopeRule::Named,
-        "the card; the merchant of the terminal",
-    ),
-    rule(
-        Operation::CashCeiling,
-        Permission::CashRoomsChange,
-        ScopeRule::Named,
-        "the merchant; none of the operator's counters",
-    ),
-    rule(Operation::CashCollection, Permission::CashDepositsRecord, ScopeRule::Named, OPERATORS),
-    rule(Operation::CashDeposit, Permission::CashDepositsRecord, ScopeRule::Named, "the merchant"),
-    rule(Operation::CashDepositReversal, Permission::CashDepositsRecord, ScopeRule::Named, "the merchant"),
-    rule(
-        Operation::CashRoom,
-        Permission::CashRoomsChange,
-        ScopeRule::Named,
-        "the merchant of the terminal; none of a counter",
-    ),
-    rule(Operation::CustomerClose, Permission::AccountsClose, ScopeRule::Named, "the customer"),
-    rule(Operation::CustomerErase, Permission::AccountsClose, ScopeRule::Named, "the customer"),
-    rule(
-        Operation::EnrolmentCode,
-        Permission::TerminalsManage,
-        ScopeRule::Named,
-        "the merchant of the terminal; none of a counter",
-    ),
-    rule(Operation::Grant, Permission::GrantsIssue, ScopeRule::Named, "the customer"),
-    rule(Operation::MerchantOwner, Permission::MerchantsOwner, ScopeRule::Named, "the merchant"),
-    rule(Operation::MerchantPatch, Permission::DestinationsChange, ScopeRule::Named, "the merchant"),
-    rule(
-        Operation::Refund,
-        Permission::RefundRoomsChange,
-        ScopeRule::Named,
-        "the payer, a customer or card; the merchant",
-    ),
-    rule(Operation::RefundCeiling, Permission::RefundRoomsChange, ScopeRule::Named, "the merchant"),
-    rule(Operation::SettlementOpen, Permission::SettlementsOpen, ScopeRule::Named, "the merchant"),
-    rule(Operation::SettlementReturn, Permission::PayoutRequestsMake, ScopeRule::Named, "the merchant"),
-    rule(Operation::SettlementRunStart, Permission::SettlementsOpen, ScopeRule::Class, "all merchants"),
-    rule(Operation::SettlementSchedule, Permission::DestinationsChange, ScopeRule::Named, "the merchant"),
-    rule(
-        Operation::SignInMove,
-        Permission::CustomersFreeze,
-        ScopeRule::Named,
-        "the customer; the one with the subject's id",
-    ),
-    rule(Operation::StaffChange, Permission::StaffManage, ScopeRule::Named, NONE),
-    rule(Operation::StaffInvite, Permission::StaffManage, ScopeRule::Named, NONE),
-    rule(Operation::TerminalOpen, Permission::TerminalsManage, ScopeRule::Named, OPERATORS),
-    rule(Operation::TermsCancel, Permission::TermsChange, ScopeRule::Class, "all"),
-    rule(Operation::TermsChange, Permission::TermsChange, ScopeRule::Class, "all"),
-    rule(Operation::TopupDecision, Permission::TopupDecisionsRequest, ScopeRule::Named, "the customer"),
-    rule(
-        Operation::UnclaimedClaim,
-        Permission::UnclaimedClaim,
-        ScopeRule::Named,
-        "the closed customer or card; the customer who claims",
-    ),
-    rule(Operation::UnclaimedPayout, Permission::UnclaimedClaim, ScopeRule::Named, "the closed customer or card"),
-    rule(Operation::WindDown, Permission::WindDownsRun, ScopeRule::Class, "all"),
-    rule(Operation::BulkGrant, Permission::GrantsIssue, ScopeRule::ByCount, "the customers"),
-];
+pub const COMMAND_RULES: [CommandRule; 34] =
+    [
+        rule(Operation::AccountLimits, Permission::LimitsChange, ScopeRule::Named, "the customer or card")
+            .of(&[SubjectRule::any(Subject::Customer, "customer"), SubjectRule::any(Subject::Card, "card")]),
+        rule(Operation::Adjustment, Permission::AdjustmentsRequest, ScopeRule::Named, "the customer or card")
+            .of(&[
+                SubjectRule::decided(Subject::Customer, "credited customer", OPEN_WALLET),
+                SubjectRule::decided(Subject::Card, "credited card", CARD_NOT_ENDED),
+                SubjectRule::decided(Subject::Customer, "debited customer", ACTIVE_WALLET),
+                SubjectRule::decided(Subject::Card, "debited card", ACTIVE_CARD).and("not frozen"),
+            ])
+            .also("an exposure alone: any"),
+        rule(Operation::AssetBudget, Permission::TermsChange, ScopeRule::Class, "all").also("the asset has a budget"),
+        rule(Operation::CardClose, Permission::AccountsClose, ScopeRule::Named, "the card; its owner")
+            .of(&[SubjectRule::only(Subject::Card, "card", CARD_NOT_ENDED)]),
+        rule(Operation::CardReplace, Permission::CardsManage, ScopeRule::Named, "both cards; the owner").of(&[
+            SubjectRule::only(Subject::Card, "card", CARD_NOT_ENDED).and("not frozen by the operator"),
+            SubjectRule::only(Subject::Card, "new card", ACTIVE_CARD).and("unused"),
+        ]),
+        rule(
+            Operation::CardReverse,
+            Permission::CashDepositsRecord,
+            ScopeRule::Named,
+            "the card; the merchant of the terminal",
+        )
+        .of(&[
+            SubjectRule::only(Subject::Card, "card, or the last that replaced it", CARD_NOT_ENDED),
+            SubjectRule::only(Subject::Merchant, "merchant", MERCHANT_NOT_CLOSING),
+            SubjectRule::any(Subject::Terminal, "terminal"),
+        ]),
+        rule(
+            Operation::CashCeiling,
+            Permission::CashRoomsChange,
+            ScopeRule::Named,
+            "the merchant; none of the operator's counters",
+        )
+        .of(&[SubjectRule::any(Subject::Merchant, "merchant")]),
+        rule(Operation::CashCollection, Permission::CashDepositsRecord, ScopeRule::Named, OPERATORS)
+            .of(&[SubjectRule::any(Subject::Terminal, "counter")]),
+        rule(Operation::CashDeposit, Permission::CashDepositsRecord, ScopeRule::Named, "the merchant")
+            .of(&[SubjectRule::any(Subject::Merchant, "merchant")]),
+        rule(Operation::CashDepositReversal, Permission::CashDepositsRecord, ScopeRule::Named, "the merchant")
+            .of(&[SubjectRule::any(Subject::Merchant, "merchant")])
+            .also("the deposit is not reversed at the decision"),
+        rule(
+            Operation::CashRoom,
+            Permission::CashRoomsChange,
+            ScopeRule::Named,
+            "the merchant of the terminal; none of a counter",
+        )
+        .of(&[SubjectRule::decided(Subject::Terminal, "terminal", TERMINAL_NOT_CLOSED)]),
+        rule(Operation::CustomerClose, Permission::AccountsClose, ScopeRule::Named, "the customer")
+            .of(&[SubjectRule::only(Subject::Customer, "customer", OPEN_WALLET)
+                .and("without cards and held, reserved or owed sums")]),
+        rule(Operation::CustomerErase, Permission::AccountsClose, ScopeRule::Named, "the customer")
+            .of(&[SubjectRule::only(Subject::Customer, "customer", CLOSED_WALLET).and("not erased")]),
+        rule(
+            Operation::EnrolmentCode,
+            Permission::TerminalsManage,
+            ScopeRule::Named,
+            "the merchant of the terminal; none of a counter",
+        )
+        .of(&[SubjectRule::decided(Subject::Terminal, "terminal", TERMINAL_NOT_CLOSED)]),
+        rule(Operation::Grant, Permission::GrantsIssue, ScopeRule::Named, "the customer").of(&[SubjectRule::decided(
+            Subject::Customer,
+            "customer",
+            OPEN_WALLET,
+        )]),
+        rule(Operation::MerchantOwner, Permission::MerchantsOwner, ScopeRule::Named, "the merchant")
+            .of(&[SubjectRule::any(Subject::Merchant, "merchant").and("without an owner at the decision")]),
+        rule(Operation::MerchantPatch, Permission::DestinationsChange, ScopeRule::Named, "the merchant")
+            .of(&[SubjectRule::any(Subject::Merchant, "merchant")]),
+        rule(
+            Operation::Refund,
+            Permission::RefundRoomsChange,
+            ScopeRule::Named,
+            "the payer, a customer or card; the merchant",
+        )
+        .of(&[
+            SubjectRule::only(Subject::Payment, "payment", REFUNDABLE),
+            SubjectRule::only(Subject::Merchant, "merchant", MERCHANT_NOT_CLOSING),
+        ]),
+        rule(Operation::RefundCeiling, Permission::RefundRoomsChange, ScopeRule::Named, "the merchant")
+            .of(&[SubjectRule::any(Subject::Merchant, "merchant")]),
+        rule(Operation::SettlementOpen, Permission::SettlementsOpen, ScopeRule::Named, "the merchant")
+            .of(&[SubjectRule::any(Subject::Merchant, "merchant").and("without an open settlement")]),
+        rule(Operation::SettlementReturn, Permission::PayoutRequestsMake, ScopeRule::Named, "the merchant")
+            .of(&[SubjectRule::only(Subject::Settlement, "settlement", PAID)
+                .and("by a bank file that is not being sent again")]),
+        rule(Operation::SettlementRunStart, Permission::SettlementsOpen, ScopeRule::Class, "all merchants")
+            .of(&[SubjectRule::any(Subject::Merchant, "merchant")
+                .and("but the period of one that is not `active` stays open")]),
+        rule(Operation::SettlementSchedule, Permission::DestinationsChange, ScopeRule::Named, "the merchant")
+            .of(&[SubjectRule::any(Subject::Merchant, "merchant")]),
+        rule(
+            Operation::SignInMove,
+            Permission::CustomersFreeze,
+            ScopeRule::Named,
+            "the customer; the one with the subject's id",
+        )
+        .of(&[SubjectRule::any(Subject::Customer, "customer").and("not erased")]),
+        rule(Operation::StaffChange, Permission::StaffManage, ScopeRule::Named, NONE).of(&[SubjectRule::any(
+            Subject::Member,
+            "member",
+        )
+        .and("but an `invited` one is not enabled")]),
+        rule(Operation::StaffInvite, Permission::StaffManage, ScopeRule::Named, NONE)
+            .also("the person has no record at the decision"),
+        rule(Operation::TerminalOpen, Permission::TerminalsManage, ScopeRule::Named, OPERATORS)
+            .also("the id has no terminal at the decision"),
+        rule(Operation::TermsCancel, Permission::TermsChange, ScopeRule::Class, "all")
+            .also("the version is `scheduled`"),
+        rule(Operation::TermsChange, Permission::TermsChange, ScopeRule::Class, "all")
+            .also("no other version is `scheduled`"),
+        rule(Operation::TopupDecision, Permission::TopupDecisionsRequest, ScopeRule::Named, "the customer")
+            .of(&[
+                SubjectRule::only(Subject::Topup, "top-up", TOPUP_NOT_PAID),
+                SubjectRule::only(Subject::TopupRefund, "refund that is booked", REFUND_HELD),
+                SubjectRule::only(Subject::TopupRefund, "refund that is given up", REFUND_NOT_PAID),
+            ])
+            .also("a write-off: any, on suspense"),
+        rule(
+            Operation::UnclaimedClaim,
+            Permission::UnclaimedClaim,
+            ScopeRule::Named,
+            "the closed customer or card; the customer who claims",
+        )
+        .of(&[
+            SubjectRule::only(Subject::Customer, "customer", CLOSED_WALLET),
+            SubjectRule::only(Subject::Card, "card", CLOSED_CARD),
+            SubjectRule::decided(Subject::Customer, "claiming customer", OPEN_WALLET),
+        ]),
+        rule(Operation::UnclaimedPayout, Permission::UnclaimedClaim, ScopeRule::Named, "the closed customer or card")
+            .of(&[
+                SubjectRule::only(Subject::Customer, "customer", CLOSED_WALLET),
+                SubjectRule::only(Subject::Card, "card", CLOSED_CARD),
+            ]),
+        rule(Operation::WindDown, Permission::WindDownsRun, ScopeRule::Class, "all")
+            .also("an account with held, reserved or owed sums stays open"),
+        rule(Operation::BulkGrant, Permission::GrantsIssue, ScopeRule::ByCount, "the customers")
+            .of(&[SubjectRule::any(Subject::Customer, "customer").and("but the line of a `closed` one fails")]),
+    ];
 
 const fn rule(operation: Operation, permission: Permission, scope: ScopeRule, accounts: &'static str) -> CommandRule {
-    CommandRule { operation, permission, scope, accounts }
+    CommandRule { operation, permission, scope, accounts, subjects: &[], also: "" }
+}
+
+impl CommandRule {
+    const fn of(mut self, subjects: &'static [SubjectRule]) -> Self {
+        self.subjects = subjects;
+        self
+    }
+
+    const fn also(mut self, also: &'static str) -> Self {
+        self.also = also;
+        self
+    }
+
+    /// The states of its subjects in words: a cell of `docs/permissions.md`.
+    #[must_use]
+    pub fn states(&self) -> String {
+        let also = (!self.also.is_empty()).then(|| self.also.to_owned());
+        self.subjects.iter().map(ToString::to_string).chain(also).collect::<Vec<_>>().join("; ")
+    }
 }

@@ -3,6 +3,7 @@
 mod commands;
 mod settlement_open;
 mod settlement_run;
+mod states;
 mod ties;
 
 use super::*;

@@ -51,7 +51,7 @@ pub struct CardReverse<'a> {
 pub enum ReversedBy {
     /// The terminal: its cash top-ups for ten minutes, and of a suspended merchant only payments.
     Terminal,
-    /// The operator, at any time and in every state of the terminal and its merchant.
+    /// The operator, at any time and in every state of the terminal, also of a suspended merchant.
     Operator,
 }
 

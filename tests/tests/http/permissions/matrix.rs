@@ -145,7 +145,9 @@ fn commands() -> String {
          Who asks has the permission of the command, who decides has `approvals.decide` and did not ask. A member with an own\n\
          [tie](architecture/ties.md) to a named account does neither. One with a tie of the family or a business decides on it\n\
          while no other member may. A tie to one of a class is shown and recorded.\n\n\
-         | command | who asks | named or class | whose ties |\n|---|---|---|---|\n",
+         The states are those in which a request is stored, and after an arrow those in which a decision executes it. Without an\n\
+         arrow they are the same.\n\n\
+         | command | who asks | named or class | whose ties | in which states of its subject |\n|---|---|---|---|---|\n",
     );
     for rule in COMMAND_RULES {
         let scope = match rule.scope {
@@ -154,7 +156,8 @@ fn commands() -> String {
             ScopeRule::ByCount => format!("named; class from {CLASS_CUSTOMERS_MIN} customers on"),
         };
         let permission = rule.permission.name();
-        let _ = writeln!(text, "| `{}` | `{permission}` | {scope} | {} |", rule.operation, rule.accounts);
+        let (operation, ties, states) = (rule.operation, rule.accounts, rule.states());
+        let _ = writeln!(text, "| `{operation}` | `{permission}` | {scope} | {ties} | {states} |");
     }
     text
 }

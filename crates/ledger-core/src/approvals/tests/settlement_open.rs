@@ -18,7 +18,7 @@ fn parts<'a>() -> BankParts<'a> {
     }
 }
 
-fn by_bank() -> Destination {
+pub(super) fn by_bank() -> Destination {
     Destination::Bank(BankAccount::new(&parts()).unwrap())
 }
 
@@ -37,7 +37,7 @@ fn profile(destination: &Destination) -> Item {
     item
 }
 
-fn with_account(deadline: BankDeadline) -> TenantTerms {
+pub(super) fn with_account(deadline: BankDeadline) -> TenantTerms {
     let sender = Sender::new(&SenderParts { code: "1234567890", account: parts() }).ok();
     TenantTerms { settlement: Some(SettlementTerms { sender, deadline, ..SettlementTerms::free() }), ..terms() }
 }
