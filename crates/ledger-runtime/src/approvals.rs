@@ -2,6 +2,7 @@
 //! and on requests that have records of their own.
 
 mod decide;
+mod deciders;
 mod detail;
 mod inbox;
 mod recorded;

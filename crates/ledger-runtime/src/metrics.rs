@@ -118,6 +118,8 @@ metrics! {
     NegativeBalance,
     /// The recovery of a tenant's owners was requested, finished or cancelled.
     OwnerRecovery,
+    /// A tenant has pending commands on which no member may decide: counted once an hour or twice.
+    NoDecider,
     /// Payments to a merchant are above its limit of a day.
     VolumeExceeded,
     /// The known bank holidays end soon, or do not reach a payment day.

@@ -1,5 +1,5 @@
-//! Scheduled work of a tenant: expired holds, bonuses on covered cash, jobs that go through lists, settlements to start, and changed
-//! addresses to announce. Concurrent workers do nothing twice.
+//! Scheduled work of a tenant: expired holds, bonuses on covered cash, jobs that go through lists, settlements to start, changed
+//! addresses to announce, and commands that no member may decide on. Concurrent workers do nothing twice.
 
 mod bonuses;
 mod cards;
@@ -77,8 +77,8 @@ pub async fn run(
     announced.and(started).and(progress)
 }
 
-/// Releases expired holds, grants bonuses on covered cash, starts the runs of closing days that are over, and goes on with every due
-/// job of a tenant. A failure of one does not stop the others.
+/// Releases expired holds, grants bonuses on covered cash, starts the runs of closing days that are over, goes on with every due
+/// job of a tenant, and once an hour looks for commands that no member may decide on. A failure of one does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later run continues.
@@ -101,8 +101,9 @@ async fn run_listed(app: &App, tenant: &Tenant, (due, time): (&mut DueList, Jobs
     let bonuses = bonuses::run(app, tenant, due).await;
     let started = settlement_runs::start_ended_days(app, tenant, &terms).await;
     let subjects = ring::run(app, tenant, (due, time)).await;
+    let looked = app.look_for_deciders(tenant).await;
     let (expired, bonuses, subjects) = (expired?, bonuses?, subjects?);
-    started.map(|()| Progress { expired, bonuses, subjects })
+    started.and(looked).map(|()| Progress { expired, bonuses, subjects })
 }
 
 /// Starts the sagas of a tenant's settlements that are due.

@@ -12,6 +12,7 @@ mod copy;
 mod costs;
 mod counters;
 mod crediting_by_seal;
+mod deciders;
 mod deposits;
 mod erased_texts;
 mod erasures;

@@ -208,17 +208,6 @@ pub fn may_approve(
     holders.may_decide(decider.id).map(<[Tie]>::to_vec)
 }
 
-/// Those of a staff who may decide on a command beside `decider`: they did not ask for it, and it is not about them.
-#[must_use]
-pub fn other_deciders(approval: &Approval, decider: &StaffMember, staff: Vec<StaffMember>) -> Vec<StaffMember> {
-    let may_decide = |member: &StaffMember| {
-        member.may(Permission::ApprovalsDecide)
-            && ![decider.id, approval.requested_by].contains(&member.id)
-            && !approval.command.is_about(member)
-    };
-    staff.into_iter().filter(may_decide).collect()
-}
-
 /// Checks that a member may decide on a command. The guards of the transaction check it again, exactly.
 pub(super) fn may_decide(
     requested_by: StaffId,

@@ -5,6 +5,7 @@
 mod authority;
 mod command;
 mod decide;
+mod deciders;
 mod draft;
 mod effect;
 mod previous;
@@ -20,9 +21,8 @@ mod states;
 mod stored;
 
 pub use command::{Command, destination_digest, schedule_seen};
-pub use decide::{
-    Approve, may_approve, other_deciders, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled,
-};
+pub use decide::{Approve, may_approve, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled};
+pub use deciders::{has_no_decider, is_decider_looked_for, other_deciders};
 pub use draft::{Drafted, Seen};
 pub use effect::Effect;
 pub use projected::{Projected, ValueChange};

@@ -1,6 +1,7 @@
 //! Every state under every action, who may act, and the stored form of every command.
 
 mod commands;
+mod deciders;
 mod settlement_open;
 mod settlement_run;
 mod states;
