@@ -25,6 +25,7 @@ VARIABLES = {
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_ACCESS_KEY_ID": "local",
     "AWS_SECRET_ACCESS_KEY": "local",
+    "CUSTOMER_CLIENTS": EVENT["requestContext"]["authorizer"]["jwt"]["claims"]["client_id"],
 }
 
 

@@ -1,7 +1,7 @@
 """Signs people in at the local stack with Authlib, an independent OAuth and OpenID Connect client.
 
 Run by .ci/sign-in; --url is the stack's, which is also its issuer's. For each API: discovery, a code with PKCE, a call,
-a refresh, the earlier refresh token refused, and a revocation.
+a refresh, the earlier refresh token refused, and a revocation. Then one person signs in at each client.
 """
 
 import argparse
@@ -55,13 +55,13 @@ def session(client):
     )
 
 
-def sign_in(metadata, client, demo):
-    """Signs a person in, and returns the client with its tokens, and what it sent."""
+def sign_in(metadata, client, who):
+    """Signs a person in at a client, and returns the client with its tokens, and what it sent."""
     oauth, verifier, nonce = session(client), secrets.token_urlsafe(48), secrets.token_urlsafe(16)
     url, state = oauth.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier, nonce=nonce)
     page = requests.get(url, timeout=10, allow_redirects=False)
     assert page.status_code == 200 and "Person&#39;s id" in page.text or "Person's id" in page.text, page.text
-    form = {"request": urllib.parse.urlsplit(url).query, "tenant": "demo", **person(client, demo)}
+    form = {"request": urllib.parse.urlsplit(url).query, "tenant": "demo", **who}
     form["email"] = "hanako@example.com"
     sent = requests.post(metadata["authorization_endpoint"], data=form, timeout=10, allow_redirects=False)
     assert sent.status_code == 303, (sent.status_code, sent.text)
@@ -92,6 +92,20 @@ def call(url, client, token):
     return answer.status_code
 
 
+def one_subject(url, metadata, demo):
+    """A customer is the same subject at the clients of staff, and has no permission without a record."""
+    for client in CALLS:
+        who = {"sub": demo["customers"][0]}
+        if client == "merchant":
+            who["merchant_id"] = demo["merchants"][0]
+        _, token, _ = sign_in(metadata, client, who)
+        access = claims(metadata, token["access_token"])
+        assert (access["sub"], access["client_id"], access.get("face")) == (who["sub"], client, None), access
+        status = call(url, client, token["access_token"])
+        assert status == (200 if client == "customer" else 403), (client, status)
+    print("one person: the same subject at each client")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--url", required=True)
@@ -100,14 +114,15 @@ def main():
     demo = requests.get(f"{url}/dev/demo", timeout=10).json()
     token_endpoint = metadata["token_endpoint"]
     for client in CALLS:
-        oauth, token, sent = sign_in(metadata, client, demo)
+        who = person(client, demo)
+        oauth, token, sent = sign_in(metadata, client, who)
         identity = claims(metadata, token["id_token"])
         jwt.JWTClaimsRegistry(
             iss={"essential": True, "value": url},
             aud={"essential": True, "value": client},
             nonce={"essential": True, "value": sent["nonce"]},
             exp={"essential": True},
-            sub={"essential": True, "value": person(client, demo)["sub"]},
+            sub={"essential": True, "value": who["sub"]},
         ).validate(identity)
         assert claims(metadata, token["access_token"])["client_id"] == client
 
@@ -129,7 +144,7 @@ def main():
             lambda: session(client).refresh_token(token_endpoint, refresh_token=second["refresh_token"]),
         )
 
-        oauth, token, sent = sign_in(metadata, client, demo)
+        oauth, token, sent = sign_in(metadata, client, who)
         answer = oauth.revoke_token(
             metadata["revocation_endpoint"], token=token["refresh_token"], token_type_hint="refresh_token"
         )
@@ -139,7 +154,7 @@ def main():
             lambda: session(client).refresh_token(token_endpoint, refresh_token=token["refresh_token"]),
         )
 
-        oauth, token, sent = sign_in(metadata, client, demo)
+        oauth, token, sent = sign_in(metadata, client, who)
         again = {"authorization_response": sent["redirect"], "state": sent["state"], "code_verifier": sent["verifier"]}
         refused("invalid_grant", lambda: session(client).fetch_token(token_endpoint, **again))
         refused(
@@ -147,6 +162,7 @@ def main():
             lambda: session(client).refresh_token(token_endpoint, refresh_token=token["refresh_token"]),
         )
         print(f"{client}: signed in, called, refreshed, refused a second use, revoked")
+    one_subject(url, metadata, demo)
 
 
 main()

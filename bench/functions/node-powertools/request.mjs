@@ -5,6 +5,7 @@ import { BODY_BYTES_MAX, Problem, invalidField } from './problem.mjs';
 export const PAYMENTS_PATH = '/v1/me/payments';
 export const BALANCES_PATH = '/v1/me/balances';
 
+const CLIENTS = process.env.CUSTOMER_CLIENTS.split(',');
 const MEMO_CHARS_MAX = 140;
 const FIELDS = new Set(['merchant_id', 'amount', 'asset', 'points', 'regional', 'memo']);
 const AMOUNT = /^(0|[1-9][0-9]{0,14})(\.[0-9]+)?$/;
@@ -15,9 +16,9 @@ const CARD_NUMBER = /\p{Nd}(?:[ .\-\u2010-\u2015\u3000\u30fc]*\p{Nd}){12,18}/gu;
 
 /** The tenant and the customer, from the claims that the authorizer has verified. */
 export function caller(claims = {}) {
-  const { tenant = '', sub = '', face } = claims;
-  if (!TENANT.test(tenant) || face === undefined) throw new Problem('unauthenticated');
-  if (face !== 'customer') throw new Problem('wrong_face');
+  const { tenant = '', sub = '', aud, client_id: client } = claims;
+  if (!TENANT.test(tenant)) throw new Problem('unauthenticated');
+  if (!CLIENTS.includes(aud ?? client)) throw new Problem('wrong_face');
   if (!UUID.test(sub)) throw new Problem('unauthenticated');
   return { tenant, customer: sub };
 }

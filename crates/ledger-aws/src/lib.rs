@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
-use tower::util::MapRequestLayer;
+use tower::util::MapRequest;
 
 /// The functions' allocator. A payment allocates often: with the C library's allocator that was a quarter of its
 /// instructions.
@@ -107,10 +107,11 @@ pub async fn run(router: impl FnOnce(&mut Environment) -> Result<Routes, StartEr
         Ok(started) => started,
         Err(error) => return exit(Err(error)),
     };
-    let (router, _) = router.into_parts();
+    let ((router, _), clients) = (router.into_parts(), app.config().token_clients.clone());
+    let with_context = move |request: lambda_http::Request| gateway::with_context(request, &clients);
     // Outermost, so that the log line has the request's id.
-    let router = routing::finish(router, app).layer(MapRequestLayer::new(gateway::with_context));
-    exit(serve::until_shutdown(lambda_http::Adapter::from(router)).await)
+    let service = MapRequest::new(routing::finish(router, app), with_context);
+    exit(serve::until_shutdown(lambda_http::Adapter::from(service)).await)
 }
 
 /// The exit code of a function. An error's text is written to standard error.

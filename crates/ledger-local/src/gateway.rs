@@ -23,7 +23,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request};
 use ledger_runtime::endpoint::Declarations;
-use ledger_runtime::gateway::GatewayContext;
+use ledger_runtime::gateway::{FACE, GatewayContext};
 use ledger_runtime::logging::REQUEST_ID;
 use ledger_runtime::problem::Code;
 use ledger_runtime::pseudonym::SourceAddress;
@@ -181,17 +181,20 @@ impl Gateway {
         (!known).then(|| methods.iter().copied().collect::<Vec<_>>().join(","))
     }
 
-    /// The claims of a token that was issued to the client of this API, or the challenge of a 401.
+    /// The claims of a token that was issued to the client of this API, with the API, or the challenge of a 401.
     fn authorize(&self, api: Api, headers: &HeaderMap) -> Result<Claims, &'static str> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let token = match (values.next().map(HeaderValue::to_str), values.next()) {
             (Some(Ok(value)), None) => bearer_token(value),
             (Some(Ok(_) | Err(_)) | None, _) => None,
         };
-        self.issuer.verify_for(api, token.ok_or(NO_TOKEN)?).map_err(|error| {
+        let verified = self.issuer.verify_for(api, token.ok_or(NO_TOKEN)?);
+        let mut claims = verified.map_err(|error| {
             tracing::debug!(%error, "request refused");
             BAD_TOKEN
-        })
+        })?;
+        claims.insert(FACE.to_owned(), api.name().to_owned());
+        Ok(claims)
     }
 }
 

@@ -34,7 +34,7 @@ impl Api {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Customer, Self::Merchant, Self::Admin];
 
-    /// Its name: the `face` of its callers, and the id of its client.
+    /// Its name, and the id of its client.
     pub fn name(self) -> &'static str {
         match self {
             Self::Customer => "customer",
@@ -69,9 +69,11 @@ pub struct Grant {
     pub tenant: String,
     /// The customer's, or staff member's, id.
     pub sub: String,
-    /// `customer`, `merchant` or `admin`.
+    /// `customer`, `merchant` or `admin`: the API to whose client the token is issued. It is no claim: what verifies the
+    /// token sees the API from `client_id`.
+    #[serde(skip)]
     pub face: String,
-    /// The merchant that a merchant's staff member works for.
+    /// The merchant whose staff record is asked at the merchant API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merchant_id: Option<String>,
     /// The staff member's roles.
@@ -246,45 +248,29 @@ impl Issuer {
     /// # Errors
     /// If signing fails.
     pub fn issue(&self, grant: &Grant, issued_at_s: i64, lifetime_s: i64) -> Result<String, TokenError> {
-        self.access_token(&grant.face, grant, None, (issued_at_s, lifetime_s))
+        self.access_token(grant, None, (issued_at_s, lifetime_s))
     }
 
-    /// Issues an access token to the client of an API, which need not be the API of the person.
-    ///
-    /// # Errors
-    /// If signing fails.
-    pub fn issue_to(
-        &self,
-        client: Api,
-        grant: &Grant,
-        issued_at_s: i64,
-        lifetime_s: i64,
-    ) -> Result<String, TokenError> {
-        self.access_token(client.name(), grant, None, (issued_at_s, lifetime_s))
-    }
-
-    /// Issues the access token of a sign-in to the client of an API.
+    /// Issues the access token of a sign-in to the client of its API.
     ///
     /// # Errors
     /// If signing fails.
     pub fn issue_signed_in(
         &self,
-        client: Api,
         grant: &Grant,
         sign_in: &SignInClaims,
         time: (i64, i64),
     ) -> Result<String, TokenError> {
-        self.access_token(client.name(), grant, Some(sign_in), time)
+        self.access_token(grant, Some(sign_in), time)
     }
 
     fn access_token(
         &self,
-        client_id: &str,
         grant: &Grant,
         sign_in: Option<&SignInClaims>,
         (iat, lifetime_s): (i64, i64),
     ) -> Result<String, TokenError> {
-        let exp = iat.saturating_add(lifetime_s);
+        let (client_id, exp) = (grant.face.as_str(), iat.saturating_add(lifetime_s));
         self.sign(&Body { iss: &self.url, client_id, token_use: "access", iat, exp, grant, sign_in })
     }
 

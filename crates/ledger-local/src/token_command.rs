@@ -314,7 +314,7 @@ mod tests {
         let paths = ["/v1/me/balances", "/v1/merchant", "/v1/admin/attention"];
         for (at, api) in [TokenApi::Customer, TokenApi::Merchant, TokenApi::Admin].into_iter().enumerate() {
             let token = run(&args(&stack, api), |line| panic!("{line}")).await.unwrap();
-            assert_eq!(stack.issuer().verify_for(Api::ALL[at], &token).unwrap()["face"], api.name());
+            assert_eq!(stack.issuer().verify_for(Api::ALL[at], &token).unwrap()["client_id"], api.name());
             for (of, path) in paths.iter().enumerate() {
                 let answer = http.get(format!("{}{path}", stack.url())).bearer_auth(&token).send().await.unwrap();
                 assert_eq!(answer.status(), if of == at { 200 } else { 401 }, "{api:?} at {path}");

@@ -6,6 +6,7 @@ mod export;
 mod reconcile;
 mod settlement;
 mod stripe;
+mod token_clients;
 
 pub use callers::{CallerConfig, SecretDigest};
 pub use events::EventQueues;
@@ -13,6 +14,7 @@ pub use export::ExportAccess;
 pub use reconcile::ReconcileAccess;
 pub use settlement::{KycConfig, SettlementAccess};
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
+pub use token_clients::TokenClients;
 
 use ledger_core::rate::RequestRate;
 use tracing_subscriber::filter::Targets;
@@ -35,6 +37,8 @@ pub struct Config {
     pub tenant_requests: RequestRate,
     /// How callers are limited, named in logs, and found behind a front end.
     pub callers: CallerConfig,
+    /// The clients whose tokens are good for each API.
+    pub token_clients: TokenClients,
     /// The id of the secret that has the keys of markers; `None` in functions that need none.
     pub marker_keys_secret: Option<String>,
     /// The queues of events; `None` in functions that publish nothing.
@@ -103,6 +107,7 @@ impl Config {
             stripe,
             tenant_requests,
             callers: CallerConfig::default(),
+            token_clients: TokenClients::default(),
             marker_keys_secret: None,
             settlement,
             events,
@@ -158,6 +163,7 @@ impl Config {
             stripe,
             tenant_requests,
             callers: CallerConfig::from_vars(set)?,
+            token_clients: TokenClients::from_vars(set),
             marker_keys_secret: set(MARKER_KEYS_SECRET),
             events,
             settlement,

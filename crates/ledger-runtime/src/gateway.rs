@@ -9,6 +9,10 @@ use std::collections::HashMap;
 /// The claims of a verified token, by name.
 pub type TokenClaims = HashMap<String, String>;
 
+/// The claim with the API that the caller uses. No issuer writes it: the receiver of the request sets it to the API whose
+/// client the token was issued to.
+pub const FACE: &str = "face";
+
 /// The gateway's part of a request. It has no `Debug`, because claims identify people.
 #[derive(Clone, Default)]
 pub struct GatewayContext {
@@ -16,6 +20,6 @@ pub struct GatewayContext {
     pub request_id: Option<String>,
     /// The address that called the gateway; `None` if the gateway does not say.
     pub peer: Option<SourceAddress>,
-    /// The claims of the verified token; `None` on a route without an authorizer.
+    /// The claims of the verified token, with [`FACE`]; `None` on a route without an authorizer.
     pub claims: Option<TokenClaims>,
 }

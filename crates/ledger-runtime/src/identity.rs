@@ -2,7 +2,7 @@
 //!
 //! No body, header or path can name a tenant or a caller.
 
-use crate::gateway::{GatewayContext, TokenClaims};
+use crate::gateway::{FACE, GatewayContext, TokenClaims};
 use crate::notes::RequestNotes;
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
@@ -306,7 +306,7 @@ impl Admin {
 /// actor if its claims name none: the request's handler refuses it then.
 pub(crate) fn verified_caller(extensions: &Extensions) -> Option<(Tenant, Option<Actor>)> {
     let claims = Claims::verified(extensions).ok()?;
-    let actor = match claims.all.get("face").map(String::as_str) {
+    let actor = match claims.all.get(FACE).map(String::as_str) {
         Some("customer") => Customer::from_claims(&claims).map(|caller| caller.actor()).ok(),
         Some("merchant") => Merchant::from_claims(&claims).map(|caller| caller.actor()).ok(),
         Some("admin") => Admin::from_claims(&claims).map(|caller| caller.actor()).ok(),
@@ -340,12 +340,9 @@ impl<'a> Claims<'a> {
         Ok(Self { tenant: tenant.ok_or_else(Problem::unauthenticated)?, all })
     }
 
+    /// Requires a token of the API's client. One of a client that is not known has no [`FACE`].
     fn require_face(&self, face: &str) -> Result<(), Problem> {
-        match self.all.get("face") {
-            Some(other) if other == face => Ok(()),
-            Some(_) => Err(Problem::wrong_face()),
-            None => Err(Problem::unauthenticated()),
-        }
+        if self.all.get(FACE).is_some_and(|of| of == face) { Ok(()) } else { Err(Problem::wrong_face()) }
     }
 
     fn id<T, E>(&self, claim: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Problem> {
@@ -395,7 +392,8 @@ mod tests {
             pairs.remove(absent);
             let all = claims(&pairs);
             let outcome = Claims::read(&all).and_then(|claims| Merchant::from_claims(&claims));
-            assert_eq!(outcome.unwrap_err().status(), 401);
+            let code = if good[absent].0 == FACE { "wrong_face" } else { "unauthenticated" };
+            assert_eq!(outcome.unwrap_err().code(), code);
         }
     }
 }

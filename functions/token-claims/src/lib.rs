@@ -1,5 +1,7 @@
-//! Adds the caller's claims to an access token: tenant and API (`face`) from attributes that only the operator can
-//! write, the verified e-mail address, roles from groups. A user without these attributes gets no token.
+//! Adds the caller's claims to an access token: tenant and merchant from attributes that only the operator can write, the
+//! verified e-mail address, roles from groups. A user without a tenant gets no token.
+//!
+//! One user signs in at the clients of all APIs. The API is not claimed: functions see it from the client.
 
 use aws_lambda_events::cognito::{
     ClaimsAndScopeOverrideDetailsV2, CognitoAccessTokenGenerationV2, CognitoEventUserPoolsPreTokenGenV2,
@@ -9,7 +11,6 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 const TENANT: &str = "custom:tenant";
-const FACE: &str = "custom:face";
 const MERCHANT: &str = "custom:merchant_id";
 
 /// Why a user gets no token: a code.
@@ -37,17 +38,11 @@ fn claims(attributes: &HashMap<String, String>) -> Result<HashMap<String, Value>
     let attribute = |name: &str| attributes.get(name).map(String::as_str);
     let tenant = attribute(TENANT).and_then(|tenant| Tenant::parse(tenant).ok()).ok_or(ClaimsError("no_tenant"))?;
     let mut claims = HashMap::from([("tenant".to_owned(), tenant.as_str().into())]);
-    let face = match (attribute(FACE), attribute(MERCHANT)) {
-        (Some(face @ ("customer" | "admin")), None) => face,
-        (Some(face @ "merchant"), Some(merchant)) => {
-            let merchant = MerchantId::parse(merchant).map_err(|_| ClaimsError("merchant_malformed"))?;
-            claims.insert("merchant_id".to_owned(), merchant.to_string().into());
-            face
-        }
-        (Some("merchant"), None) => return Err(ClaimsError("no_merchant")),
-        (Some(_) | None, _) => return Err(ClaimsError("no_face")),
-    };
-    claims.insert("face".to_owned(), face.into());
+    // The merchant whose staff record is asked. The claim permits nothing.
+    if let Some(merchant) = attribute(MERCHANT) {
+        let merchant = MerchantId::parse(merchant).map_err(|_| ClaimsError("merchant_malformed"))?;
+        claims.insert("merchant_id".to_owned(), merchant.to_string().into());
+    }
     // An access token of Cognito has no address by itself. One that the person has not shown to be theirs is none.
     let email = attribute("email").filter(|_| attribute("email_verified") == Some("true"));
     if let Some(email) = email {
@@ -96,29 +91,38 @@ mod tests {
     }
 
     #[test]
-    fn users_of_each_api_get_their_claims() {
-        let customer = json!({TENANT: "aoba", FACE: "customer"});
+    fn user_gets_the_claims_of_the_attributes() {
+        let customer = json!({TENANT: "aoba"});
         let with_email = |mut claims: Value| {
             (claims["email"], claims["email_verified"]) = (json!("hanako@example.com"), json!(true));
             claims
         };
-        let claims = with_email(json!({"tenant": "aoba", "face": "customer", "roles": []}));
+        let claims = with_email(json!({"tenant": "aoba", "roles": []}));
         assert_eq!(added(&customer, &json!([])), Ok(claims));
-        let merchant = json!({TENANT: "aoba", FACE: "merchant", MERCHANT: MERCHANT_ID});
-        let claims = json!({"tenant": "aoba", "face": "merchant", "merchant_id": MERCHANT_ID, "roles": ["refunds"]});
-        assert_eq!(added(&merchant, &json!(["refunds"])), Ok(with_email(claims)));
-        let admin = json!({TENANT: "aoba", FACE: "admin"});
-        let claims = json!({"tenant": "aoba", "face": "admin", "roles": ["approver", "auditor"]});
-        assert_eq!(added(&admin, &json!(["approver", "auditor"])), Ok(with_email(claims)));
+        let merchant = json!({TENANT: "aoba", MERCHANT: MERCHANT_ID});
+        let claims = json!({"tenant": "aoba", "merchant_id": MERCHANT_ID, "roles": ["refunds", "auditor"]});
+        assert_eq!(added(&merchant, &json!(["refunds", "auditor"])), Ok(with_email(claims)));
         // An address that was not verified is not in the token.
-        let unverified = json!({TENANT: "aoba", FACE: "admin", "email_verified": "false"});
-        assert_eq!(added(&unverified, &json!([])), Ok(json!({"tenant": "aoba", "face": "admin", "roles": []})));
+        let unverified = json!({TENANT: "aoba", "email_verified": "false"});
+        assert_eq!(added(&unverified, &json!([])), Ok(json!({"tenant": "aoba", "roles": []})));
+    }
+
+    #[test]
+    fn claims_are_the_same_at_every_client() {
+        let user = json!({TENANT: "aoba", MERCHANT: MERCHANT_ID});
+        let of_client = |client: &str| {
+            let mut event = serde_json::to_value(event(&user, &json!([]))).unwrap();
+            event["callerContext"]["clientId"] = client.into();
+            let answer = serde_json::to_value(add(serde_json::from_value(event).unwrap()).unwrap()).unwrap();
+            answer["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"].clone()
+        };
+        assert_eq!(of_client("1example23456789"), of_client("2example34567890"));
     }
 
     #[test]
     fn sign_in_page_and_refresh_get_the_claims_too() {
         for source in ["TokenGeneration_HostedAuth", "TokenGeneration_RefreshTokens"] {
-            let mut sent = serde_json::to_value(event(&json!({TENANT: "aoba", FACE: "admin"}), &json!([]))).unwrap();
+            let mut sent = serde_json::to_value(event(&json!({TENANT: "aoba"}), &json!([]))).unwrap();
             sent["triggerSource"] = source.into();
             sent["request"]["scopes"] = json!(["openid", "email"]);
             let answer = serde_json::to_value(add(serde_json::from_value(sent).unwrap()).unwrap()).unwrap();
@@ -131,13 +135,9 @@ mod tests {
     fn user_without_valid_attributes_gets_no_token() {
         for (attributes, why) in [
             (json!({}), "no_tenant"),
-            (json!({FACE: "customer"}), "no_tenant"),
-            (json!({TENANT: "a#b", FACE: "customer"}), "no_tenant"),
-            (json!({TENANT: "aoba"}), "no_face"),
-            (json!({TENANT: "aoba", FACE: "root"}), "no_face"),
-            (json!({TENANT: "aoba", FACE: "merchant"}), "no_merchant"),
-            (json!({TENANT: "aoba", FACE: "merchant", MERCHANT: "me"}), "merchant_malformed"),
-            (json!({TENANT: "aoba", FACE: "admin", MERCHANT: MERCHANT_ID}), "no_face"),
+            (json!({MERCHANT: MERCHANT_ID}), "no_tenant"),
+            (json!({TENANT: "a#b"}), "no_tenant"),
+            (json!({TENANT: "aoba", MERCHANT: "me"}), "merchant_malformed"),
         ] {
             assert_eq!(added(&attributes, &json!([])), Err(why), "{attributes}");
         }

@@ -1,10 +1,8 @@
 //! The callers that tests act as.
 
-use super::world::{Tokens, new_key};
+use super::world::new_key;
 use super::{Call, Who, World};
-use ledger_local::clock;
 use ledger_local::credential::Credential;
-use ledger_local::issuer::{Api, Grant, TOKEN_LIFETIME_S};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,19 +43,6 @@ pub struct Terminal {
     /// Its credential as the caller of a request.
     pub who: Who,
     pub(super) sequence: AtomicU64,
-}
-
-impl World {
-    /// A token with these claims, issued to the client of an API by a stack in this process.
-    ///
-    /// # Panics
-    /// When the stack runs in another process.
-    #[must_use]
-    pub fn issue_to(&self, client: Api, grant: &Grant) -> Who {
-        let Tokens::Host(host) = &self.tokens else { panic!("a stack in another process issues no token here") };
-        let issuer = host.stack().issuer();
-        Who::Bearer(issuer.issue_to(client, grant, clock::epoch_s(), TOKEN_LIFETIME_S).expect("a token"))
-    }
 }
 
 impl Customer {

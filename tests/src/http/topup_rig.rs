@@ -24,7 +24,7 @@ pub use ledger_local::clock::MovableClock as TestClock;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;
-use ledger_runtime::gateway::GatewayContext;
+use ledger_runtime::gateway::{FACE, GatewayContext};
 use ledger_runtime::metrics::{Counting, Metric};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::psp::Stripe;
@@ -299,7 +299,10 @@ impl Actor {
     fn context(&self, who: &Who) -> GatewayContext {
         let claims = match who {
             Who::Bearer(token) => {
-                Some(self.host.stack().issuer().verify(token).expect("a token that this stack issued"))
+                let mut claims = self.host.stack().issuer().verify(token).expect("a token that this stack issued");
+                let api = claims["client_id"].clone();
+                claims.insert(FACE.to_owned(), api);
+                Some(claims)
             }
             _ => None,
         };

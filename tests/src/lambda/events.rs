@@ -13,6 +13,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 
+/// The variables with the clients that the tokens of the events were issued to.
+pub const CLIENTS: [(&str, &str); 3] = [
+    ("CUSTOMER_CLIENTS", "4hkc7b0o9p8q1r2s3t4u5v6w7x"),
+    ("MERCHANT_CLIENTS", "5jmd8c1p0q9r2s3t4u5v6w7x8y"),
+    ("ADMIN_CLIENTS", "6kne9d2q1r0s3t4u5v6w7x8y9z"),
+];
+
 /// Every event by its file's name.
 ///
 /// # Panics

@@ -79,8 +79,9 @@ impl Rig {
             set("LEDGER_ENDPOINT_URL", store),
             set("STRIPE_BASE_URL", &stripe.base_url),
         ];
+        let clients = events::CLIENTS.map(|(name, value)| set(name, value));
         let others = self.queue.variables().into_iter().chain(self.bucket.variables());
-        own.into_iter().chain(self.secrets.variables()).chain(others).collect()
+        own.into_iter().chain(clients).chain(self.secrets.variables()).chain(others).collect()
     }
 
     /// Starts a function, and waits until it asks for its first event.

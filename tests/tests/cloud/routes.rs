@@ -191,6 +191,16 @@ fn route_accepts_the_tokens_of_its_own_client() {
         let others = json!({"Ref": format!("Jwt{name}Audience")});
         assert_eq!(configuration["audience"], json!({"Fn::If": ["WithCognito", clients, others]}));
         assert_eq!(configuration["issuer"], template.at("/Outputs/IssuerUrl")["Value"]);
+        // The function compares the client with the same list, and has no other API's.
+        let own = json!({"Fn::If": [
+            "WithCognito", {"Ref": format!("{name}Client")}, {"Fn::Join": [",", {"Ref": format!("Jwt{name}Audience")}]},
+        ]});
+        let variables = &template.properties(&format!("{name}Function"))["Environment"]["Variables"];
+        for other in Api::ALL {
+            let expected = if other == api { &own } else { &Value::Null };
+            let variable = format!("{}_CLIENTS", named(other).to_uppercase());
+            assert_eq!(&variables[&variable], expected, "{name}: {variable}");
+        }
     }
     let mut seen = BTreeSet::new();
     for route in of_template(&template).0.into_keys().filter(|route| route.authorized) {
@@ -222,6 +232,8 @@ fn clients_of_the_pool_get_codes_and_short_tokens() {
             ("LogoutURLs", json!({"Ref": format!("{name}LogoutUrls")})),
             ("EnableTokenRevocation", json!(true)),
             ("PreventUserExistenceErrors", json!("ENABLED")),
+            ("ReadAttributes", json!(["email"])),
+            ("WriteAttributes", json!(["email"])),
         ] {
             assert_eq!(client[property], value, "{name} {property}");
         }
@@ -232,6 +244,12 @@ fn clients_of_the_pool_get_codes_and_short_tokens() {
         assert_eq!(*callbacks, ledger_local::sign_in::SHELL_CALLBACK, "{name}");
     }
     let pool = template.properties("UserPool");
+    // A user is of a tenant for good. No attribute says of which API: one user signs in at every client.
+    let attributes = json!([
+        {"Name": "tenant", "AttributeDataType": "String", "Mutable": false},
+        {"Name": "merchant_id", "AttributeDataType": "String", "Mutable": true},
+    ]);
+    assert_eq!(pool["Schema"], attributes);
     assert_eq!(pool["MfaConfiguration"], json!({"Ref": "MfaMode"}));
     assert_eq!(template.parameter("MfaMode")["Default"], "ON");
     assert_eq!(template.properties("SignInDomain")["UserPoolId"], json!({"Ref": "UserPool"}));

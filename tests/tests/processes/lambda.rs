@@ -99,8 +99,12 @@ async fn operator_opens_a_customer() {
     let attention = http(&admin, &rig.event("admin-attention")).await;
     assert_eq!((attention.status, attention.json()), (200, json!({"operations": [], "events": []})));
     let mut stranger = rig.event("admin-attention");
-    stranger["requestContext"]["authorizer"]["jwt"]["claims"]["face"] = "customer".into();
-    let _ = http(&admin, &stranger).await.problem(403, "wrong_face");
+    // The client decides, and not what a token says.
+    stranger["requestContext"]["authorizer"]["jwt"]["claims"]["face"] = "admin".into();
+    for client in [events::CLIENTS[0].1, "another"] {
+        stranger["requestContext"]["authorizer"]["jwt"]["claims"]["client_id"] = client.into();
+        let _ = http(&admin, &stranger).await.problem(403, "wrong_face");
+    }
     stranger["requestContext"]["authorizer"] = Value::Null;
     let _ = http(&admin, &stranger).await.problem(401, "unauthenticated");
 }
@@ -252,7 +256,7 @@ async fn cognito_trigger_adds_the_token_claims() {
         &response["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"]["claimsToAddOrOverride"];
     let merchant = &Demo::fixed().merchants[0];
     let expected = json!({
-        "tenant": "demo", "face": "merchant", "merchant_id": merchant, "roles": ["cashier"],
+        "tenant": "demo", "merchant_id": merchant, "roles": ["cashier"],
         "email": "hanako@example.com", "email_verified": true,
     });
     assert_eq!(*claims, expected, "{response}");

@@ -1,6 +1,7 @@
 """Reads a request: the caller, the idempotency key and the typed body. An error never repeats a value."""
 
 import json
+import os
 import re
 import unicodedata
 from decimal import Decimal
@@ -9,6 +10,7 @@ from .problem import BODY_BYTES_MAX, Problem, invalid_field
 
 PAYMENTS_PATH = "/v1/me/payments"
 BALANCES_PATH = "/v1/me/balances"
+CLIENTS = os.environ["CUSTOMER_CLIENTS"].split(",")
 MEMO_CHARS_MAX = 140
 # The version of the canonical JSON, which is a part of it.
 ENCODING_VERSION = "1"
@@ -34,10 +36,10 @@ def born_at(key: str) -> float | None:
 
 def caller(claims: dict) -> tuple[str, str]:
     """The tenant and the customer, from the claims that the authorizer has verified."""
-    tenant, customer, face = claims.get("tenant", ""), claims.get("sub", ""), claims.get("face")
-    if not TENANT.fullmatch(tenant) or face is None:
+    tenant, customer = claims.get("tenant", ""), claims.get("sub", "")
+    if not TENANT.fullmatch(tenant):
         raise Problem("unauthenticated")
-    if face != "customer":
+    if claims.get("aud", claims.get("client_id")) not in CLIENTS:
         raise Problem("wrong_face")
     if not UUID_TEXT.fullmatch(customer):
         raise Problem("unauthenticated")

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{
 };
 use ledger_tests::cloud::proxy;
 use ledger_tests::http::{Host, World};
-use ledger_tests::lambda::{Function, Program, Reply, Secrets};
+use ledger_tests::lambda::{Function, Program, Reply, Secrets, events};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -80,8 +80,12 @@ impl SharedStack {
     /// When the engine does not create its table.
     pub async fn opponent(&self, opponent: Opponent, installed: &Path) -> Result<Candidate, String> {
         let program = opponent.program(installed)?;
-        let mut variables =
-            vec![("TABLE_NAME", self.host.stack().table().to_owned()), ("LOG_LEVEL", "info".to_owned())];
+        let [(clients, client), ..] = events::CLIENTS;
+        let mut variables = vec![
+            ("TABLE_NAME", self.host.stack().table().to_owned()),
+            ("LOG_LEVEL", "info".to_owned()),
+            (clients, client.to_owned()),
+        ];
         if opponent != Opponent::PythonBoto3 {
             let table = format!("idempotency-{}", opponent.name());
             self.create_idempotency_table(&table).await;
@@ -141,7 +145,9 @@ const ENDPOINT: &str = "LEDGER_ENDPOINT_URL";
 /// The variables that the template gives our function, but for those of secrets. The limit on the tenant's rate is the
 /// highest: the requests here follow each other without a pause.
 fn template_variables(table: &str) -> Vec<(String, String)> {
+    let [clients, ..] = events::CLIENTS;
     [
+        clients,
         ("TABLE_NAME", table),
         ("LEDGER_NAME", table),
         ("LOG_LEVEL", "info"),

@@ -73,6 +73,7 @@ async fn valid_token_reaches_the_function_as_claims() {
         assert_eq!(reply.status, 200);
         assert_eq!(reply.body["claims"]["roles"], "[a b]");
         assert_eq!(reply.body["claims"]["sub"], "c1");
+        assert_eq!(reply.body["claims"]["face"], "customer");
         assert_eq!(reply.body["id"].as_str().unwrap().len(), 16);
     }
 }
@@ -95,17 +96,17 @@ async fn request_without_a_valid_token_reaches_no_function() {
 #[tokio::test]
 async fn token_of_another_client_reaches_no_function() {
     let (app, issuer) = gateway();
-    let grant = Grant {
-        tenant: "demo".to_owned(),
-        sub: "c1".to_owned(),
-        face: "customer".to_owned(),
-        merchant_id: None,
-        roles: None,
-        email: None,
-        email_verified: false,
-    };
     for client in Api::ALL {
-        let token = issuer.issue_to(client, &grant, clock::epoch_s(), 60).unwrap();
+        let grant = Grant {
+            tenant: "demo".to_owned(),
+            sub: "c1".to_owned(),
+            face: client.name().to_owned(),
+            merchant_id: None,
+            roles: None,
+            email: None,
+            email_verified: false,
+        };
+        let token = issuer.issue(&grant, clock::epoch_s(), 60).unwrap();
         let reply = call(&app, "GET", "/v1/me/things/7", Some(&format!("Bearer {token}")), Body::empty()).await;
         assert_eq!(reply.status, if client == Api::Customer { 200 } else { 401 }, "{client:?}");
     }

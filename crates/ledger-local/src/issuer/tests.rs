@@ -31,6 +31,7 @@ fn claims_are_returned_as_api_gateway_passes_them() {
     assert_eq!(claim("roles").as_deref(), Some("[cashier manager]"));
     assert_eq!(claim("tenant").as_deref(), Some("demo"));
     assert_eq!(claim("merchant_id").as_deref(), Some("m1"));
+    assert_eq!((claim("client_id").as_deref(), claim("face")), (Some("merchant"), None), "the API is the client's");
     assert_eq!(claim("iat"), Some(now.to_string()));
     assert_eq!(claim("iss").as_deref(), Some(URL));
     let plain = Grant { merchant_id: None, roles: None, ..grant() };
@@ -88,14 +89,13 @@ fn token_is_accepted_by_the_api_of_its_client_alone() {
     let accepted =
         |token: &str| Api::ALL.into_iter().filter(|api| issuer.verify_for(*api, token).is_ok()).collect::<Vec<_>>();
     assert_eq!(accepted(&issuer.issue(&grant(), now, 60).unwrap()), [Api::Merchant]);
-    // The client decides, not the person.
-    assert_eq!(accepted(&issuer.issue_to(Api::Admin, &grant(), now, 60).unwrap()), [Api::Admin]);
     for (claims, apis) in [
         (json!({"aud": "customer"}), vec![Api::Customer]),
         (json!({"aud": "customer", "client_id": "admin"}), vec![Api::Customer]),
         (json!({"aud": ["other", "customer"]}), vec![Api::Customer]),
         (json!({"aud": [], "client_id": "admin"}), vec![]),
         (json!({"client_id": "other"}), vec![]),
+        (json!({"client_id": "customer", "face": "admin"}), vec![Api::Customer]),
         (json!({}), vec![]),
     ] {
         let mut body = json!({"iss": URL, "iat": now, "exp": now + 60, "sub": "s"});

@@ -85,7 +85,7 @@ fn issued(
         server_error()
     };
     let sign_in = SignInClaims { scope, auth_time, jti: random()?, origin_jti: id.to_owned() };
-    let access = issuer.issue_signed_in(client, person, &sign_in, (now_s, lifetime_s)).map_err(logged)?;
+    let access = issuer.issue_signed_in(person, &sign_in, (now_s, lifetime_s)).map_err(logged)?;
     let mut body = json!({
         "access_token": access,
         "token_type": "Bearer",

@@ -136,7 +136,7 @@ async fn check_without_provider(changing: &Changing, call: &Call, first: &Answer
     let Who::Bearer(token) = &call.who else { panic!("a token") };
     let claims = changing.host.stack().issuer().verify(token).expect("a good token");
     let merchant_id = claims.get("merchant_id").map(String::as_str);
-    let grant = changing.stage.world.grant_of(&claims["face"], &claims["sub"], merchant_id);
+    let grant = changing.stage.world.grant_of(&claims["client_id"], &claims["sub"], merchant_id);
     let issued = bare.stack().issuer().issue(&grant, clock::epoch_s(), TOKEN_LIFETIME_S).expect("a token");
     let again = Api::new(&bare.stack().url()).send(&call.clone().by(&Who::Bearer(issued))).await;
     assert_eq!((again.stored(), again.replayed()), (first.stored(), true), "{endpoint:?}: no payment provider");
