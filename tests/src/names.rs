@@ -67,7 +67,6 @@ pub fn role(role: Role) -> &'static str {
         Role::MerchantBalance => "merchant_balance",
         Role::Hold => "hold",
         Role::Settlement => "settlement",
-        Role::Resend => "resend",
         Role::Trail => "trail",
         Role::Figures => "figures",
         Role::Sealing => "sealing",

@@ -6,6 +6,7 @@ use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use futures::future::BoxFuture;
 use ledger_core::bank::BankFile;
+use ledger_core::ids::Tenant;
 use ledger_runtime::settlement::{PayoutFiles, Stored};
 
 /// An S3 bucket.
@@ -32,9 +33,9 @@ impl S3Files {
 }
 
 impl PayoutFiles for S3Files {
-    fn put<'a>(&'a self, folder: &'a str, file: &'a BankFile) -> BoxFuture<'a, Stored> {
+    fn put<'a>(&'a self, tenant: &'a Tenant, file: &'a BankFile) -> BoxFuture<'a, Stored> {
         Box::pin(async move {
-            let key = format!("{folder}/{}", file.name);
+            let key = format!("{tenant}/{}", file.name);
             let put = self.client.put_object().bucket(&self.bucket).key(&key).if_none_match("*");
             let put = put.content_type("text/plain; charset=Shift_JIS").body(ByteStream::from(file.bytes.clone()));
             match put.send().await {

@@ -106,8 +106,6 @@ id! {
     AuditId;
     /// A merchant's settlement.
     SettlementId;
-    /// A request about a paid settlement: to send its file again, or to book it as returned.
-    PayoutRequestId;
     /// A reconciliation run.
     RunId;
     /// A break that a run found.

@@ -64,14 +64,13 @@ pub(crate) use registry::registry_partition;
 pub use registry::{REGISTRY_SHARDS, registered_tenant};
 pub(crate) use settlement::{CASH_COLLECTION, DEPOSIT_REVERSED, period, period_back};
 pub use settlement::{
-    cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, returned, settled,
-    settlement, settling,
+    cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, returned, settled, settlement, settling,
 };
 pub use shards::{Shards, shard_of};
 pub use shop::shop;
 pub use staff::{
-    APPROVAL, PERSON, REQUEST, approval, approvals_from, denials, month_of_approval, owner_recovery, person, request,
-    requests_from, staff_counts, staff_member,
+    APPROVAL, PERSON, approval, approvals_from, denials, month_of_approval, owner_recovery, person, staff_counts,
+    staff_member,
 };
 pub use terms::{ASSET_BUDGET, TERMS, asset_budget, terms};
 pub use trail::{Recorded, binding, lane_head, lane_segment, lanes, trail};

@@ -183,10 +183,6 @@ words! {
         SettlementSchedule = "settlement_schedule",
         /// The operator resumes a stuck settlement.
         SettlementResume = "settlement_resume",
-        /// Sending a bank file again is requested.
-        FileResendRequest = "file_resend_request",
-        /// Another person approves it.
-        FileResendApprove = "file_resend_approve",
         /// A worker seals the audit trail; not keyed.
         Sealing = "sealing",
         /// A worker closes posting days and folds entries into the totals of days; not keyed.

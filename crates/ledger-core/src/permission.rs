@@ -86,7 +86,7 @@ permissions! {
         ApprovalsRead = "approvals.read",
         /// Withdraws its own commands that await approval.
         ApprovalsRequest = "approvals.request",
-        /// Decides on requests of others: commands, adjustments, top-ups, files and returned transfers.
+        /// Decides on commands that others requested.
         ApprovalsDecide = "approvals.decide",
         /// Sees top-ups, their refunds and decisions.
         TopupsRead = "topups.read",
@@ -98,7 +98,7 @@ permissions! {
         SettlementsRead = "settlements.read",
         /// Closes periods and resumes settlements.
         SettlementsOpen = "settlements.open",
-        /// Requests that a bank file is sent again, or a transfer booked as returned.
+        /// Requests that a transfer is booked as returned.
         PayoutRequestsMake = "payout_requests.make",
         /// Sees jobs whose work it may see, and stops those that it may start.
         JobsRead = "jobs.read",

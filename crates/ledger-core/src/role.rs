@@ -63,8 +63,6 @@ pub enum Role {
     Hold,
     /// A settlement, a merchant's open settlement, or the list of records that one has taken.
     Settlement,
-    /// A request to send a bank file again, or to book a transfer as returned.
-    Resend,
     /// A trail record: a step of an operation that calls outside.
     Trail,
     /// A head of the audit trail's lanes: of one, or of all.

@@ -10,7 +10,7 @@ use axum::routing::post;
 use futures::future::BoxFuture;
 use http::StatusCode;
 use ledger_core::bank::BankFile;
-use ledger_core::ids::MerchantId;
+use ledger_core::ids::{MerchantId, Tenant};
 use ledger_runtime::settlement::{
     Ended, Kyc, KycAnswer, PayoutFiles, Sagas, SettlementRef, Settler, Stored, TaskInput, error_name,
 };
@@ -106,24 +106,24 @@ impl LocalFiles {
         Self { directory: Some(directory), ..Self::default() }
     }
 
-    /// The files in memory, by folder and name.
+    /// The files in memory, by tenant and name.
     #[must_use]
     pub fn kept(&self) -> BTreeMap<String, Vec<u8>> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn store(&self, folder: &str, file: &BankFile) -> std::io::Result<Stored> {
+    fn store(&self, tenant: &Tenant, file: &BankFile) -> std::io::Result<Stored> {
         let same = |stored: &[u8]| if stored == file.bytes { Stored::Same } else { Stored::Other };
         let Some(directory) = &self.directory else {
             let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            let key = format!("{folder}/{}", file.name);
+            let key = format!("{tenant}/{}", file.name);
             if let Some(stored) = memory.get(&key) {
                 return Ok(same(stored));
             }
             memory.insert(key, file.bytes.clone());
             return Ok(Stored::New);
         };
-        let directory = directory.join(folder);
+        let directory = directory.join(tenant.as_str());
         std::fs::create_dir_all(&directory)?;
         let path = directory.join(&file.name);
         // Written atomically: an incomplete file under its final name would count as another file.
@@ -140,8 +140,8 @@ impl LocalFiles {
 }
 
 impl PayoutFiles for LocalFiles {
-    fn put<'a>(&'a self, folder: &'a str, file: &'a BankFile) -> BoxFuture<'a, Stored> {
-        let stored = self.store(folder, file).unwrap_or(Stored::Unknown("the directory did not store the file"));
+    fn put<'a>(&'a self, tenant: &'a Tenant, file: &'a BankFile) -> BoxFuture<'a, Stored> {
+        let stored = self.store(tenant, file).unwrap_or(Stored::Unknown("the directory did not store the file"));
         Box::pin(std::future::ready(stored))
     }
 }
@@ -192,12 +192,12 @@ mod tests {
     #[tokio::test]
     async fn stored_file_is_never_overwritten() {
         let dir = TempDir::make();
+        let aoba = Tenant::parse("aoba").unwrap();
         let file = |bytes: &[u8]| BankFile { name: "a.txt".to_owned(), bytes: bytes.to_vec() };
         for files in [LocalFiles::default(), LocalFiles::in_directory(dir.path().join("payouts"))] {
-            assert_eq!(files.put("aoba", &file(b"1")).await, Stored::New);
-            assert_eq!(files.put("aoba", &file(b"1")).await, Stored::Same);
-            assert_eq!(files.put("aoba", &file(b"2")).await, Stored::Other);
-            assert_eq!(files.put("aoba/resent/1", &file(b"2")).await, Stored::New);
+            assert_eq!(files.put(&aoba, &file(b"1")).await, Stored::New);
+            assert_eq!(files.put(&aoba, &file(b"1")).await, Stored::Same);
+            assert_eq!(files.put(&aoba, &file(b"2")).await, Stored::Other);
         }
         assert_eq!(std::fs::read(dir.path().join("payouts/aoba/a.txt")).unwrap(), b"1");
     }

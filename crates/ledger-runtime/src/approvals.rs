@@ -1,14 +1,11 @@
-//! Commands that another person must approve: storing them in place of executing them, the inbox, and decisions on them
-//! and on requests that have records of their own.
+//! Commands that another person must approve: storing them in place of executing them, the inbox, and decisions on them.
 
 mod decide;
 mod deciders;
 mod detail;
 mod inbox;
-mod recorded;
 
 pub use detail::Viewer;
-pub use inbox::Inboxed;
 
 use crate::app::App;
 use crate::endpoint::Endpoint;
@@ -18,8 +15,8 @@ use crate::problem::Problem;
 use crate::topups::DecisionRequest;
 use crate::views::PendingApprovalView;
 use ledger_core::approvals::{
-    APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, RequestSummary, Seen, may_approve, plan_approve,
-    plan_request, plan_request_withdrawal_of_disabled, plan_withdraw_of_disabled,
+    APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, Seen, may_approve, plan_approve, plan_request,
+    plan_withdraw_of_disabled,
 };
 use ledger_core::customers::sign_in::own_of;
 use ledger_core::dynamo::Item;
@@ -31,7 +28,7 @@ use ledger_core::money::{Asset, Balance, MoneyError};
 use ledger_core::operation::Operation;
 use ledger_core::permission::Permission;
 use ledger_core::personal::FreeText;
-use ledger_core::plan::{Context, PlanRefusal};
+use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_core::staff::StaffMember;
 use ledger_core::terms::TenantTerms;
@@ -232,17 +229,7 @@ impl App {
             for item in self.dynamo().query(&reads::approvals(tenant, of, Some(from), None)).await? {
                 let approval = Approval::read(&item)?;
                 if approval.requested_by == id {
-                    let plan = |cx: &Context| plan_withdraw_of_disabled(tenant, &approval, &requester, &by, cx);
-                    self.withdraw_of_disabled(tenant, plan).await?;
-                }
-            }
-            for item in self.dynamo().query(&reads::requests(tenant, of, Some(from), None)).await? {
-                let summary = RequestSummary::read(&item)?;
-                if summary.requested_by == id {
-                    let request = self.with_state(tenant, summary).await?;
-                    let plan =
-                        |cx: &Context| plan_request_withdrawal_of_disabled(tenant, &request, &requester, &by, cx);
-                    self.withdraw_of_disabled(tenant, plan).await?;
+                    self.withdraw_of_disabled(tenant, &approval, (&requester, &by)).await?;
                 }
             }
             month = of.previous();
@@ -250,14 +237,15 @@ impl App {
         Ok(())
     }
 
-    async fn withdraw_of_disabled<R>(
+    async fn withdraw_of_disabled(
         &self,
         tenant: &Tenant,
-        plan: impl FnOnce(&Context) -> Result<Planned<R>, PlanRefusal>,
+        approval: &Approval,
+        (requester, by): (&StaffMember, &StaffMember),
     ) -> Result<(), Problem> {
         let cx = self.ledger().context(self.now())?;
         // It is decided on or has expired, or the member is active again.
-        let Ok(planned) = plan(&cx) else { return Ok(()) };
+        let Ok(planned) = plan_withdraw_of_disabled(tenant, approval, requester, by, &cx) else { return Ok(()) };
         let transaction = Transaction::unkeyed(planned.draft.items).map_err(|error| {
             tracing::error!(%error, "a withdrawal cannot be built");
             Problem::internal()

@@ -24,7 +24,7 @@ use crate::topups::ProviderAccess;
 use ledger_core::account::TenantAccount;
 use ledger_core::bank::BankFile;
 use ledger_core::failure::Failure;
-use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, Tenant};
+use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::operation::Operation;
 use ledger_core::settlements::{Destination, Move, Outcome, Settlement, Step, Task, UndoReason};
 use ledger_core::trail::{ProviderAnswer, Record};
@@ -153,7 +153,6 @@ impl Settler {
                         return Ok(Outcome::Wait);
                     }
                 }
-                Move::Resend(id) => self.resend((at, &settlement, task), id).await?,
                 Move::Pay => match &settlement.destination {
                     Destination::Bank(_) => self.pay(at, &settlement).await?,
                     Destination::Stripe { .. } => {
@@ -208,7 +207,7 @@ impl Settler {
     async fn pay(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
         let (transaction, answers) = match self.file(at, settlement)? {
             Ok(file) => {
-                self.put(at, at.tenant.as_str(), &file).await?;
+                self.put(at, &file).await?;
                 let to = (TenantAccount::BankClearing, Some(file.name.as_str()));
                 let paid = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
                 (paid, ProviderAnswer::Stored(file.name))
@@ -224,19 +223,6 @@ impl Settler {
         self.write_recorded((at, settlement, PAYOUT), "advanced", transaction, &[answers]).await.map(|_| ())
     }
 
-    /// Stores the file again, in a folder of the resend request, and records it.
-    async fn resend(
-        &self,
-        (at, settlement, task): (&SettlementRef, &Settlement, Task),
-        id: PayoutRequestId,
-    ) -> Result<(), Problem> {
-        let file = self.file(at, settlement)?.map_err(|error| self.broken(at, &error.to_string()))?;
-        self.put(at, &format!("{}/resent/{id}", at.tenant), &file).await?;
-        let resent = self.built(at, rules::resent(&at.tenant, settlement, self.ledger.clock().now()))?;
-        let answers = [ProviderAnswer::Stored(file.name)];
-        self.write_recorded((at, settlement, task), "resent", resent, &answers).await.map(|_| ())
-    }
-
     fn file(
         &self,
         at: &SettlementRef,
@@ -247,12 +233,12 @@ impl Settler {
         Ok(BankFile::new(&transfer))
     }
 
-    async fn put(&self, at: &SettlementRef, folder: &str, file: &BankFile) -> Result<(), Problem> {
+    async fn put(&self, at: &SettlementRef, file: &BankFile) -> Result<(), Problem> {
         let files = self
             .files
             .as_ref()
             .ok_or_else(|| self.broken(at, "the bucket for payout files is not configured: set PAYOUT_BUCKET"))?;
-        match files.put(folder, file).await {
+        match files.put(&at.tenant, file).await {
             Stored::New | Stored::Same => Ok(()),
             Stored::Other => Err(self.broken(at, "a different file has the settlement's name")),
             Stored::Unknown(why) => {

@@ -1,5 +1,5 @@
 //! `/v1/admin/approvals`: commands that another person must approve. One person requests a command at the command's own
-//! endpoint, another approves or rejects it here. So are requests to send a bank file again, which have records of their own.
+//! endpoint, another approves or rejects it here.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,7 +9,6 @@ use ledger_core::ids::ApprovalId;
 use ledger_core::operation::Operation;
 use ledger_core::staff::MemberState;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Inboxed;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Admin, Caller, Member};
@@ -79,7 +78,7 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<ApprovalId>,
 ) -> Result<Json<ApprovalDetail>, Problem> {
-    let found = app.inboxed(who.tenant(), id).await?;
+    let found = app.approval(who.tenant(), id).await?;
     app.approval_detail(&who.member(), &found).await.map(Json)
 }
 
@@ -88,8 +87,7 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
     .about(
         "Neither the staff member who requested it can approve it, nor one whose own account it is for. One who has declared the \
          account as the family's or a business's can while no other member may. If it cannot be executed now, it stays pending. If what it was requested against has changed, it becomes `stale` and is never \
-         executed. A request to send a bank file again is addressed by its own id; its own endpoint decides on the same \
-         record.",
+         executed.",
     )
     .permission(Permission::ApprovalsDecide)
     .id("approval_id", "The approval's id.")
@@ -124,7 +122,7 @@ pub(crate) async fn approve(
     let plan = async |cx| app.approve(&claim, &member, id, &cx).await;
     let (outcome, executed) = app.perform_with_receipt(claim.clone(), admission, plan, decided).await;
     match executed {
-        Some(Inboxed::Command(approval)) => {
+        Some(approval) => {
             if let (Command::SettlementReturn(_), Some(_)) = (&approval.command, approval.transaction_id) {
                 app.metrics().count(Metric::PayoutReturned, who.tenant(), Operation::SettlementReturn);
             }
@@ -132,11 +130,11 @@ pub(crate) async fn approve(
         }
         // The call that executed it may not have ended.
         None if outcome.status() == 200 => {
-            if let Ok(Inboxed::Command(approval)) = app.inboxed(who.tenant(), id).await {
+            if let Ok(approval) = app.approval(who.tenant(), id).await {
                 after_approval(&app, &member, &approval).await;
             }
         }
-        Some(Inboxed::Request(_)) | None => {}
+        None => {}
     }
     Ok(outcome)
 }
@@ -196,14 +194,14 @@ pub(crate) async fn withdraw(
 
 /// The stored response of a decision. It has no reason and no e-mail address: a stored response is not erased. A command
 /// that was found to be stale is a refusal.
-fn decided(inboxed: &Inboxed) -> Answer {
-    let at = inboxed.decided_at();
-    match inboxed.state(at) {
+fn decided(approval: &Approval) -> Answer {
+    let at = approval.decided_at.unwrap_or(approval.created_at);
+    match approval.state(at) {
         ApprovalState::Stale => Problem::approval_stale().answer(),
         ApprovalState::Pending
         | ApprovalState::Approved
         | ApprovalState::Rejected
         | ApprovalState::Withdrawn
-        | ApprovalState::Expired => ok(&inboxed.view(at).approval.without_addresses()),
+        | ApprovalState::Expired => ok(&ApprovalView::at(approval, at).without_addresses()),
     }
 }

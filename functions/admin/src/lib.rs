@@ -38,7 +38,6 @@ mod operations;
 mod operator_refunds;
 mod owner_recovery;
 mod payments;
-mod payout_requests;
 mod prepaid;
 mod reconciliation;
 mod refund_rooms;
@@ -121,8 +120,6 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(settlements::LIST.on(settlements::list))
         .route(settlements::GET.on(settlements::get))
         .route(settlements::RESUME.on(settlements::resume))
-        .route(payout_requests::ASK_RESEND.on(payout_requests::ask_resend))
-        .route(payout_requests::APPROVE_RESEND.on(payout_requests::approve_resend))
         .route(decisions::CREATE.on(decisions::create))
         .route(decisions::GET.on(decisions::get))
         .route(returned_transfers::CREATE.on(returned_transfers::create))

@@ -11,7 +11,7 @@ use ledger_core::ids::{MerchantId, SettlementId};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::settlements::ReturnedTransfer;
-use ledger_core::settlements::requests::is_paid_by_file;
+use ledger_core::settlements::returned::is_paid_by_file;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::Outcome;
@@ -38,7 +38,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_i
     .id("id", "The settlement's id.")
     .body::<ReturnBody>()
     .approvable()
-    .when(Code::WrongState, "the settlement is not paid by a bank file, or its file is being sent again")
+    .when(Code::WrongState, "the settlement is not paid by a bank file")
     .when(Code::NotFound, "no such settlement")
     .keyed(Operation::SettlementReturn);
 

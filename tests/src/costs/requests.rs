@@ -371,8 +371,6 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::SettlementSchedule => "settlement schedule of a merchant set",
         Endpoint::FileRequest => "file asked for",
         Endpoint::SettlementResume => "stuck settlement resumed",
-        Endpoint::ResendRequest => "resend of a bank file requested",
-        Endpoint::ResendApprove => "resend of a bank file approved",
         Endpoint::ReturnRequest => "return of a transfer requested",
         Endpoint::ReconciliationRequest => "reconciliation requested",
         Endpoint::BreakAdjustment => "break's adjustment requested",

@@ -5,8 +5,8 @@ use super::decode::{self, World};
 use super::vector::Given;
 use super::{
     build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_figures, build_hold, build_jobs,
-    build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile, build_recorded,
-    build_registry, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
+    build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile, build_registry,
+    build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::{self, declared};
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -115,7 +115,7 @@ pub fn build(given: &Given) -> Built {
     }
 }
 
-pub(super) fn make(
+fn make(
     world: &World,
     does: &Does,
     both: impl FnOnce() -> (Claim, Answer),
@@ -286,7 +286,6 @@ pub(super) fn make(
         Does::Shop(does) => return build_shops::make(world, does),
         Does::Staff(does) => return build_staff::make(world, does),
         Does::Approval(does) => return build_approvals::make(world, does, both),
-        Does::Recorded(does) => return build_recorded::make(world, does, given),
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
         Does::Migration(does) => return build_migration::make(world, does),
         Does::Trail(does) => return build_trail::make(world, does, given),

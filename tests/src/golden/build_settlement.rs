@@ -9,14 +9,13 @@ use ledger_core::account::TenantAccount;
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
-use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
+use ledger_core::ids::{MerchantId, SettlementId, StaffId};
 use ledger_core::keys::{self, Key, Partition, attr, sk};
 use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{EventId, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspTerms};
-use ledger_core::settlements::requests::PayoutRequest;
 use ledger_core::settlements::returned::{self, PayoutMeaning};
 use ledger_core::settlements::{
-    self, Move, Open, PayOn, Settleable, Settlement, Settling, Task, UndoReason, given_back_period, next_move, sending,
+    Move, Open, PayOn, Settleable, Settlement, Settling, Task, UndoReason, given_back_period, next_move, sending,
 };
 use ledger_core::terms::MerchantTerms;
 use ledger_core::time::BusinessDate;
@@ -56,7 +55,6 @@ pub enum SettlementStep {
         why: String,
     },
     Started {},
-    Resent {},
     Event {
         event: String,
         kind: String,
@@ -84,16 +82,6 @@ pub enum SettlementDoes {
         settlement: String,
         reason: String,
     },
-    Ask {
-        merchant: String,
-        settlement: String,
-        note: String,
-    },
-    Approve {
-        merchant: String,
-        settlement: String,
-        request: String,
-    },
     /// A step of a run, or a merchant's schedule.
     Run(RunDoes),
 }
@@ -107,7 +95,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             match next_move(tenant, &settlement, task, now) {
                 Ok(Move::Write(transaction)) => return Ok(Made::Whole(*transaction)),
                 Ok(Move::Ended(outcome)) => return Err(NoPlan(format!("no write: {}", outcome.name()))),
-                Ok(other @ (Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_))) => {
+                Ok(other @ (Move::Collect | Move::GiveBack | Move::Check | Move::Pay)) => {
                     panic!("{other:?}")
                 }
                 Err(error) => return Err(NoPlan(error.to_string())),
@@ -147,7 +135,6 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             rules::start_undo(tenant, &settlement, why, now)
         }
         SettlementStep::Started {} => rules::started(tenant, &settlement, now),
-        SettlementStep::Resent {} => rules::resent(tenant, &settlement, now),
         SettlementStep::Event { event, kind, payout, amount, currency, status, livemode, account } => {
             let payout = Payout {
                 id: PspId::parse(payout).unwrap(),
@@ -207,16 +194,6 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
             let (settlement, reason) = (read(world, merchant, settlement), decode::text(reason));
             let actor = ledger_core::ids::Actor::Staff(staff);
             rules::plan_resume(tenant, &settlement, actor, Some(&reason), cx)?.draft
-        }
-        SettlementDoes::Ask { merchant, settlement, note } => {
-            let (settlement, note) = (read(world, merchant, settlement), decode::text(note));
-            settlements::requests::plan_request(tenant, &settlement, staff, &note, cx)?.draft
-        }
-        SettlementDoes::Approve { merchant, settlement, request } => {
-            let settlement = read(world, merchant, settlement);
-            let key = keys::payout_file_resend(tenant, settlement.merchant, PayoutRequestId::parse(request).unwrap());
-            let request = PayoutRequest::read(world.must(&key)).map_err(PlanRefusal::from)?;
-            settlements::requests::plan_approve(tenant, &request, &settlement, staff, cx)?.draft
         }
     };
     Ok(Made::Draft(draft))

@@ -11,7 +11,6 @@ use super::build_lanes::LanesDoes;
 use super::build_merchants::ClosingDoes;
 use super::build_notices::NoticeDoes;
 use super::build_reconcile::ReconcileDoes;
-use super::build_recorded::RecordedDoes;
 use super::build_registry::RegistryDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
@@ -336,8 +335,6 @@ pub enum Does {
     Shop(ShopDoes),
     Closing(ClosingDoes),
     Approval(ApprovalDoes),
-    // Requests with records of their own.
-    Recorded(RecordedDoes),
     Trail(TrailDoes),
     // The lanes of the audit trail.
     Lanes(LanesDoes),

@@ -19,13 +19,6 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
         ("approval", "#expires_at > :now") => {
             vec![(Old::WithOperand("expires_at", ":now"), "rejected approval_expired")]
         }
-        // A request that has a record of its own.
-        ("resend", "#created_at > :earliest") => {
-            vec![(Old::WithOperand("created_at", ":earliest"), "rejected approval_expired")]
-        }
-        ("resend", "#state = :pending") if does == "recorded" => {
-            vec![(Old::With("state", s("approved")), "rejected wrong_state")]
-        }
         // A member of the operator's staff is of the staff of the merchant that the command is about.
         ("person" | "staff", "attribute_not_exists(#accepted_at)") => {
             vec![(Old::Having("accepted_at", s("2026-11-20T03:00:00.000Z")), "rejected four_eyes")]

@@ -7,13 +7,9 @@ use serde_json::json;
 
 /// The rows of one clause about a settlement.
 pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
-    // Two people send a bank file again, or book that the bank returned a transfer.
-    let is_payout = match does {
-        "recorded" => names::role(role) != "marker",
-        "approval" => ["settlement", "returned"].contains(&names::role(role)),
-        _ => false,
-    };
-    if !matches!(does, "settlement" | "settlement_admin") && !is_payout {
+    // Two people book that the bank returned a transfer.
+    let is_return = does == "approval" && ["settlement", "returned"].contains(&names::role(role));
+    if !matches!(does, "settlement" | "settlement_admin") && !is_return {
         return None;
     }
     let s = |text: &str| json!({ "S": text });
@@ -24,8 +20,6 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
         ("settlement", NEW) if does == "settlement" => vec![(Old::KeyOnly, stale)],
         ("returned", NEW) => vec![(Old::KeyOnly, stale)],
         ("settlement", "#state = :seen_state") => vec![(Old::Absent, stale), (Old::With("state", s("else")), stale)],
-        ("settlement", "attribute_not_exists(#resend_id)") => vec![(Old::With("resend_id", s("another")), stale)],
-        ("settlement", "#resend_id = :seen_resend") => vec![(Old::Without("resend_id"), stale)],
         ("settlement", "#batches = :seen_batches") => vec![(Old::With("batches", n("99")), stale)],
         ("settlement", "attribute_not_exists(#undo_reason)") => {
             vec![(Old::With("undo_reason", s("step_failed")), stale)]
@@ -67,10 +61,6 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
             vec![(Old::Absent, wrong), (Old::With("settlement_id", s("another")), wrong)]
         }
         ("merchant_balance", "#held >= :set_aside") => vec![(Old::With("held", n("0")), wrong)],
-        ("resend", "(NOT #requested_by = :me)") => {
-            vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
-        }
-        ("resend", "#state = :pending") => vec![(Old::With("state", s("approved")), wrong)],
         _ => return None,
     })
 }

@@ -19,7 +19,6 @@ mod build_migration;
 mod build_more;
 pub mod build_notices;
 pub mod build_reconcile;
-pub mod build_recorded;
 pub mod build_registry;
 pub mod build_scale;
 pub mod build_settlement;

@@ -110,8 +110,6 @@ endpoints! {
     DecisionRequest = "post_admin_topups_id_decisions",
     SettlementOpen = "post_admin_settlements",
     SettlementResume = "post_admin_merchants_merchant_id_settlements_id_resume",
-    ResendRequest = "post_admin_merchants_merchant_id_settlements_id_resends",
-    ResendApprove = "post_admin_merchants_merchant_id_settlements_id_resends_resend_id_approve",
     ReturnRequest = "post_admin_merchants_merchant_id_settlements_id_returns",
     SettlementRunStart = "post_admin_settlement_runs",
     SettlementSchedule = "post_admin_merchants_merchant_id_settlement_schedule",
@@ -389,9 +387,11 @@ impl Endpoint {
                 let body = json!({"reason": "repaired"});
                 Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not repaired") }
             }
-            Self::ResendRequest => settlement_request(world, "resends").await,
-            Self::ResendApprove => resend_approval(world).await,
-            Self::ReturnRequest => Prepared { status: 202, ..settlement_request(world, "returns").await },
+            Self::ReturnRequest => {
+                let path = settled(world, &STEPS.map(Task::Do)).await + "/returns";
+                let made = make(world, &path, &json!({"note": "as the bank says"}));
+                Prepared { status: 202, ..made.with_other("note", "as the payee says") }
+            }
             Self::ReconciliationRequest => make(world, "/v1/admin/reconciliation/runs", &json!({})),
             Self::BreakAdjustment => {
                 let (path, body) = (breaks::adjustment_path(world).await, json!({"note": "looked at"}));
@@ -417,21 +417,6 @@ async fn kept_event(world: &World) -> String {
     let kept = world.api.send(&signed(&event.to_string())).await;
     let _ = kept.problem(503, "event_kept");
     event["id"].as_str().expect("an id").to_owned()
-}
-
-/// A request of this kind about a settlement that was paid by file.
-async fn settlement_request(world: &World, kind: &str) -> Prepared {
-    let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
-    make(world, &path, &json!({"note": "as the bank says"})).with_other("note", "as the payee says")
-}
-
-/// The approval of one of two requests to send a file again; the other request approves the other.
-async fn resend_approval(world: &World) -> Prepared {
-    let path = format!("{}/resends", settled(world, &STEPS.map(Task::Do)).await);
-    let ask = async || world.operator(&path, &json!({"note": "as the bank says"})).await.text("/resend_id");
-    let [one, other] = [ask().await, ask().await].map(|id| format!("{path}/{id}/approve"));
-    let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
-    prepared(call, 202, 0).with_other_path(other)
 }
 
 pub(super) async fn rich(world: &World) -> Customer {

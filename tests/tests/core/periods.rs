@@ -196,7 +196,7 @@ impl World {
                     let batch = read_batch(self.table.get(&last_batch(&of, &settlement)).unwrap()).unwrap();
                     release_batch(&of, &settlement, &batch, now).unwrap()
                 }
-                other @ (Move::Ended(_) | Move::Collect | Move::Check | Move::Pay | Move::Resend(_)) => {
+                other @ (Move::Ended(_) | Move::Collect | Move::Check | Move::Pay) => {
                     panic!("{other:?}")
                 }
             }

@@ -1,5 +1,5 @@
-//! How a request ends: adjustments, files that are sent again, returned transfers and decisions about top-ups, seen, approved
-//! by many at once, rejected, withdrawn, expired and stale. A file that is sent again has an endpoint of its own beside.
+//! How a request ends: adjustments, returned transfers and decisions about top-ups, seen, approved by many at once, rejected,
+//! withdrawn, expired and stale.
 #![cfg(feature = "stack")]
 
 mod pending;
@@ -12,7 +12,7 @@ use ledger_tests::audit::s;
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Who, World, parked, staff};
-use pending::{KINDS, Kind, Pending, alone, inbox_of, posts, world};
+use pending::{KINDS, Kind, Pending, alone, posts, world};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -36,7 +36,6 @@ async fn inbox_lists_each_request_and_it_is_approved_once() {
         let [listed] = <[Value; 1]>::try_from(inbox(&world, "pending").await).expect("one request");
         let (command, amount) = match kind {
             Kind::Adjustment => ("adjustment", json!("300")),
-            Kind::Resend => ("file_resend_request", json!("1")),
             Kind::Return => ("settlement_return", json!("1")),
             Kind::Decision => ("topup_decision", Value::Null),
         };
@@ -49,10 +48,9 @@ async fn inbox_lists_each_request_and_it_is_approved_once() {
         assert_eq!(postings, pending.postings.iter().cloned().collect(), "{listed}");
         assert!(listed["reason"].is_string() && listed["expires_at"].is_string(), "{listed}");
         assert_eq!(pending.view(&world).await, listed);
-        for own in pending.approvals(&world.operator.who) {
-            let _ = world.api.settle(&own).await.problem(403, "four_eyes_required");
-        }
-        let calls: Vec<Call> = (0..16).flat_map(|_| pending.approvals(&world.second.who)).take(16).collect();
+        let own = pending.approval(&world.operator.who);
+        let _ = world.api.settle(&own).await.problem(403, "four_eyes_required");
+        let calls: Vec<Call> = (0..16).map(|_| pending.approval(&world.second.who)).collect();
         let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
         let (good, refused): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|answer| answer.status < 300);
         assert_eq!(good.len(), 1, "{kind:?}: {answers:?}");
@@ -75,22 +73,16 @@ async fn inbox_lists_each_request_and_it_is_approved_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn approved_request_posts_one_entry_and_is_decided_on_once() {
     let world = alone("ends-inbox").await;
-    for (kind, operation) in [
-        (Kind::Adjustment, Some("adjustment")),
-        (Kind::Resend, None),
-        (Kind::Return, Some("settlement_return")),
-        (Kind::Decision, Some("topup_decision")),
-    ] {
+    for (kind, operation) in
+        [(Kind::Adjustment, "adjustment"), (Kind::Return, "settlement_return"), (Kind::Decision, "topup_decision")]
+    {
         let pending = Pending::new(&world, kind).await;
         let done = decided(&world, "approve", &pending.id, &world.second.who).await.good();
         assert_eq!((done.text("/status"), done.text("/approval_id")), ("approved".to_owned(), pending.id.clone()));
         let books = world.check_books().await;
-        if let Some(operation) = operation {
-            assert_eq!(books.entries_of(operation), 1, "{kind:?}");
-        }
-        for late in pending.approvals(&world.second.who) {
-            let _ = world.api.settle(&late).await.problem(400, "wrong_state");
-        }
+        assert_eq!(books.entries_of(operation), 1, "{kind:?}");
+        let late = pending.approval(&world.second.who);
+        let _ = world.api.settle(&late).await.problem(400, "wrong_state");
     }
     let report = world.reconciled().await;
     assert_eq!(report["status"], "clean", "{report}");
@@ -111,14 +103,12 @@ async fn rejected_and_withdrawn_requests_are_never_executed() {
             assert_eq!(done.text("/status"), state, "{kind:?}");
             let again = world.api.settle(&call).await;
             assert_eq!((again.stored(), again.replayed()), (done.stored(), true));
-            for late in pending.approvals(second) {
-                let _ = world.api.settle(&late).await.problem(400, "wrong_state");
-            }
+            let _ = world.api.settle(&pending.approval(second)).await.problem(400, "wrong_state");
             assert_eq!(pending.view(&world).await["status"], state);
             let (pk, sk) = &pending.record;
             let books = world.books().await;
             assert_eq!(books.row(pk, sk).and_then(|row| row.get("state").cloned()), Some(s(state)), "{kind:?}");
-            if let (Kind::Adjustment | Kind::Decision, Some(path)) = (kind, &pending.path) {
+            if let Some(path) = &pending.path {
                 let own = world.api.send(&Call::get(path, owner)).await.good().json();
                 assert_eq!((&own["status"], own["decided_at"].is_string()), (&json!(state), true), "{own}");
             }
@@ -144,9 +134,7 @@ async fn beneficiary_decides_on_no_request() {
         let _ = world.operator("/v1/admin/staff", &invitation).await;
         let who = world.token("admin", &id, None).await;
         let _ = world.api.settle(&posts("/v1/admin/staff/accept", &who, &json!({}))).await.good();
-        for call in pending.approvals(&who) {
-            let _ = world.api.settle(&call).await.problem(403, "four_eyes_required");
-        }
+        let _ = world.api.settle(&pending.approval(&who)).await.problem(403, "four_eyes_required");
         assert_eq!(pending.view(&world).await["status"], "pending", "{kind:?}");
     }
     let _ = world.check_books().await;
@@ -170,9 +158,7 @@ async fn person_of_the_merchants_staff_approves_no_return_of_it() {
         ("accepted_at", s("2026-11-21T03:00:00.000Z")),
     ];
     world.plant(row.map(|(name, value)| (name.to_owned(), value)).into()).await;
-    for call in pending.approvals(&who) {
-        let _ = world.api.settle(&call).await.problem(403, "four_eyes_required");
-    }
+    let _ = world.api.settle(&pending.approval(&who)).await.problem(403, "four_eyes_required");
     let _ = decided(&world, "approve", &pending.id, &world.second.who).await.good();
 }
 
@@ -199,9 +185,7 @@ async fn request_of_a_disabled_member_is_withdrawn() {
         assert_eq!(pending.view(&world).await["status"], "withdrawn", "{:?}", pending.kind);
     }
     assert_eq!(own.view(&world).await["status"], "pending");
-    for call in of_demoted.approvals(&world.second.who) {
-        let _ = world.api.settle(&call).await.problem(400, "wrong_state");
-    }
+    let _ = world.api.settle(&of_demoted.approval(&world.second.who)).await.problem(400, "wrong_state");
     let _ = world.check_books().await;
 }
 
@@ -211,19 +195,10 @@ async fn request_expires_after_seven_days() {
     for kind in KINDS {
         let pending = Pending::new(&world, kind).await;
         let (pk, sk) = &pending.record;
-        let earlier = s("2026-01-05T00:00:00.000Z");
-        let listed = (inbox_of(&world, &pending.id), format!("REQUEST#{}", pending.id));
-        let (rows, name) = match kind {
-            Kind::Resend => (vec![(pk.clone(), sk.clone()), listed], "created_at"),
-            Kind::Adjustment | Kind::Return | Kind::Decision => (vec![(pk.clone(), sk.clone())], "expires_at"),
-        };
-        for (pk, sk) in rows {
-            let mut row = world.books().await.row(&pk, &sk).cloned().expect("a row");
-            let _ = row.insert(name.to_owned(), earlier.clone());
-            world.plant(row).await;
-        }
-        let calls = pending.approvals(&world.second.who);
-        for call in calls.into_iter().chain([decides("withdraw", &pending.id, &world.operator.who)]) {
+        let mut row = world.books().await.row(pk, sk).cloned().expect("a row");
+        let _ = row.insert("expires_at".to_owned(), s("2026-01-05T00:00:00.000Z"));
+        world.plant(row).await;
+        for call in [pending.approval(&world.second.who), decides("withdraw", &pending.id, &world.operator.who)] {
             let _ = world.api.settle(&call).await.problem(400, "approval_expired");
         }
         assert_eq!(pending.view(&world).await["status"], "expired", "{kind:?}");
@@ -325,7 +300,7 @@ async fn demoted_member_decides_on_no_request() {
     let demote = Call::patch(&format!("/v1/admin/staff/{id}"), &world.operator.who, &json!({"roles": ["viewer"]}));
     let _ = world.executes(&demote.key(new_key())).await.good();
     for pending in &all {
-        for call in pending.approvals(&who).into_iter().chain([decides("reject", &pending.id, &who)]) {
+        for call in [pending.approval(&who), decides("reject", &pending.id, &who)] {
             let _ = world.api.settle(&call).await.problem(403, "permission_missing");
         }
         assert_eq!(pending.view(&world).await["status"], "pending", "{:?}", pending.kind);

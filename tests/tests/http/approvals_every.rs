@@ -10,7 +10,6 @@ use ledger_core::ids::ApprovalId;
 use ledger_core::migration::{Model, Phase};
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
-use ledger_runtime::approvals::Inboxed;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
@@ -145,10 +144,8 @@ async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
         let stored = world.api.settle(&request).await.good();
         assert_eq!(stored.status, 202, "{stored:?}");
         let id = stored.text("/approval_id");
-        let read = async { world.app.inboxed(&world.slug(), ApprovalId::parse(&id).expect("an id")).await };
-        let Inboxed::Command(approval) = gate::as_test(read).await.expect("a command") else {
-            panic!("{id} is no command")
-        };
+        let read = async { world.app.approval(&world.slug(), ApprovalId::parse(&id).expect("an id")).await };
+        let approval = gate::as_test(read).await.expect("a command");
         let place = place(&approval.command);
         assert!(place < KINDS && places.insert(place), "{approval:?}");
         let calls: Vec<Call> = (0..16).map(|_| decides("approve", &id, &world.second.who)).collect();
@@ -165,7 +162,7 @@ async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
             assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
         }
         assert!(world.api.settle(&request).await.replayed());
-        followed.push(Followed { request, approval: *approval, acts: BTreeSet::new() });
+        followed.push(Followed { request, approval, acts: BTreeSet::new() });
     }
     assert_eq!(places.len(), KINDS, "a kind of command is not requested: {places:?}");
     let books = world.check_books().await;

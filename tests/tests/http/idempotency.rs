@@ -105,8 +105,6 @@ endpoints! {
     admin_topups_decisions = DecisionRequest,
     admin_settlements = SettlementOpen,
     admin_settlements_resume = SettlementResume,
-    admin_settlements_resends = ResendRequest,
-    admin_settlements_resends_approve = ResendApprove,
     admin_settlements_returns = ReturnRequest,
     admin_settlement_runs = SettlementRunStart,
     admin_merchants_settlement_schedule = SettlementSchedule,

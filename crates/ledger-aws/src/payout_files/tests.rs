@@ -10,7 +10,7 @@ fn file() -> BankFile {
 
 async fn put(replies: impl IntoIterator<Item = Reply>) -> (Stored, Server) {
     let server = Server::script(replies).await;
-    let stored = S3Files::new(&server.sdk(), "payouts").put("aoba/resent/1", &file()).await;
+    let stored = S3Files::new(&server.sdk(), "payouts").put(&Tenant::parse("aoba").unwrap(), &file()).await;
     (stored, server)
 }
 
@@ -31,7 +31,7 @@ async fn file_is_put_byte_for_byte_if_none_exists() {
     let (stored, server) = put([Reply::of(200, "", "")]).await;
     assert_eq!(stored, Stored::New);
     let [request] = &server.requests()[..] else { panic!("one request") };
-    assert_eq!(request.line(), "PUT /payouts/aoba/resent/1/settlement-1.txt?x-id=PutObject HTTP/1.1");
+    assert_eq!(request.line(), "PUT /payouts/aoba/settlement-1.txt?x-id=PutObject HTTP/1.1");
     assert_eq!(request.body, BYTES);
     for (name, value) in [
         ("if-none-match", "*"),
@@ -50,7 +50,7 @@ async fn existing_file_is_compared_and_kept() {
         assert_eq!(found, want);
         let [put, get] = &server.requests()[..] else { panic!("two requests") };
         assert!(put.line().starts_with("PUT "), "{put:?}");
-        assert_eq!(get.line(), "GET /payouts/aoba/resent/1/settlement-1.txt?x-id=GetObject HTTP/1.1");
+        assert_eq!(get.line(), "GET /payouts/aoba/settlement-1.txt?x-id=GetObject HTTP/1.1");
     }
 }
 

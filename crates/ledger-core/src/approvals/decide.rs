@@ -7,25 +7,22 @@ use super::record::{
     Approval, ApprovalState, DECIDED_AT, DECIDED_BY, Decision, EXPIRES_AT, STATE, TIES, TRANSACTION_ID, ties_value,
 };
 use super::request::act;
-use crate::account::Account;
 use crate::audit::of_decider;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::idempotency::MarkerKeys;
-use crate::ids::{Employer, Principal, StaffId, Tenant};
+use crate::ids::{Principal, StaffId, Tenant};
 use crate::keys;
 use crate::merchants::{self, DESTINATION_COOLING_OFF};
 use crate::notices::DestinationNotice;
 use crate::operation::Operation;
 use crate::permission::Permission;
 use crate::plan::{Context, PlanRefusal};
-use crate::staff::{self, MemberState, StaffMember, acting};
+use crate::staff::{MemberState, StaffMember, acting};
 use crate::tenants;
 use crate::ties::{Holders, Tie};
 use crate::time::Timestamp;
-pub(super) use crate::transaction::merged;
-use crate::transaction::{Clause, Draft, Planned, Provenance, Role, TransactItem, exists};
+use crate::transaction::{Clause, Draft, Planned, Provenance, Role, TransactItem, exists, merged};
 
 /// An approval of a command.
 #[derive(Clone, Copy, Debug)]
@@ -209,11 +206,7 @@ pub fn may_approve(
 }
 
 /// Checks that a member may decide on a command. The guards of the transaction check it again, exactly.
-pub(super) fn may_decide(
-    requested_by: StaffId,
-    state: ApprovalState,
-    decider: &StaffMember,
-) -> Result<(), PlanRefusal> {
+fn may_decide(requested_by: StaffId, state: ApprovalState, decider: &StaffMember) -> Result<(), PlanRefusal> {
     if !decider.may(Permission::ApprovalsDecide) {
         return Err(PlanRefusal::Denied(Permission::ApprovalsDecide));
     }
@@ -223,7 +216,7 @@ pub(super) fn may_decide(
     is_pending_at(state)
 }
 
-pub(super) fn is_pending_at(state: ApprovalState) -> Result<(), PlanRefusal> {
+fn is_pending_at(state: ApprovalState) -> Result<(), PlanRefusal> {
     match state {
         ApprovalState::Pending => Ok(()),
         ApprovalState::Expired => Err(PlanRefusal::Refused(Failure::ApprovalExpired)),
@@ -282,19 +275,4 @@ fn in_time(now: Timestamp) -> Clause {
 fn state_is_pending() -> Condition {
     let pending = ApprovalState::Pending.name();
     Condition::compare(STATE, Cmp::Eq, "pending", Value::s(pending))
-}
-
-/// Requires that the decider is no member of a merchant's staff; empty for an account that has no staff.
-// INVARIANT: a person with the same e-mail address, under another id, does not decide on what the own employer gets.
-pub(super) fn is_outside(
-    tenant: &Tenant,
-    (decider, keys): (&StaffMember, &MarkerKeys),
-    account: Account,
-) -> Vec<TransactItem> {
-    match account {
-        Account::Merchant(id) => {
-            staff::is_no_member(tenant, Employer::Merchant(id), &decider.email, keys, Failure::FourEyes)
-        }
-        Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => Vec::new(),
-    }
 }

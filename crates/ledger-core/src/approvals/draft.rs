@@ -247,7 +247,7 @@ impl Command {
                 if settlement.payable.as_ref() != Some(&of.amount) {
                     return Ok(Drafted::Stale);
                 }
-                let returned = settlements::plan_return((tenant, actor), &settlement, &reason, cx)?;
+                let returned = settlements::plan_return((tenant, actor), &settlement, &reason, cx);
                 Ok(returned.map_or(Drafted::Stale, Drafted::Ready))
             }
             Self::SettlementRun { closing, seen: before } => {

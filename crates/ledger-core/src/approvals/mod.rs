@@ -1,6 +1,5 @@
 //! Commands of the operator's staff that another person must approve: a record with a typed command, and one
-//! transaction that changes the record's state and executes the command. Also the inbox's items of requests to send a bank file
-//! again, which have records of their own, and what is demanded of a decision on one.
+//! transaction that changes the record's state and executes the command.
 
 mod authority;
 mod command;
@@ -12,8 +11,6 @@ mod previous;
 mod projected;
 mod read;
 mod record;
-mod recorded;
-mod recorded_decide;
 mod request;
 mod rules;
 mod scope;
@@ -28,11 +25,6 @@ pub use effect::Effect;
 pub use projected::{Projected, ValueChange};
 pub use read::{DestinationChange, ReadError, plan_read};
 pub use record::{APPROVAL_LIFETIME, Approval, ApprovalState};
-pub use recorded::{RecordedRequest, RequestRecord, RequestSummary};
-pub use recorded_decide::{
-    RequestDecision, check_approval, guard_approval, plan_listed, plan_request_rejection, plan_request_withdrawal,
-    plan_request_withdrawal_of_disabled,
-};
 pub use request::{ApprovalRequest, plan_request};
 pub use rules::{COMMAND_RULES, CommandRule, ScopeRule};
 pub use scope::CLASS_CUSTOMERS_MIN;

@@ -16,10 +16,10 @@ use std::time::Duration;
 pub const APPROVAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The longest reason, in characters.
-pub(super) const REASON_CHARS_MAX: usize = 140;
+const REASON_CHARS_MAX: usize = 140;
 
 pub(super) const STATE: &str = "state";
-pub(super) const REQUESTED_BY: &str = "requested_by";
+const REQUESTED_BY: &str = "requested_by";
 pub(super) const EXPIRES_AT: &str = "expires_at";
 pub(super) const DECIDED_BY: &str = "decided_by";
 pub(super) const DECIDED_AT: &str = "decided_at";
@@ -47,7 +47,7 @@ words! {
 
 impl ApprovalState {
     /// A stored state as it is at an instant.
-    pub(super) fn at(self, expires_at: Timestamp, now: Timestamp) -> Self {
+    fn at(self, expires_at: Timestamp, now: Timestamp) -> Self {
         match self {
             Self::Pending if expires_at <= now => Self::Expired,
             Self::Pending | Self::Approved | Self::Rejected | Self::Withdrawn | Self::Expired | Self::Stale => self,

@@ -14,7 +14,7 @@ pub struct ItemForm {
 }
 
 /// Every kind of item, by partition.
-pub const ITEM_FORMS: [ItemForm; 87] = [
+pub const ITEM_FORMS: [ItemForm; 85] = [
     // What the tenant is: it stays small.
     form(TENANT, "CONFIG", "configuration"),
     form(TENANT, "TERMS#<version>", "version of the terms"),
@@ -36,7 +36,6 @@ pub const ITEM_FORMS: [ItemForm; 87] = [
     listed("audit#<day>#<shard>", "AUDIT#<id>", "act of the staff", "acts_of#<customer>#0"),
     form("audit#<day>#<shard>", "NOTICE#<id>", "notice of a change"),
     form("approvals#<month>", "APPROVAL#<id>", "command that takes two people"),
-    form("approvals#<month>", "REQUEST#<id>", "request with a record of its own"),
     form("staff#<id>", MARKER, "marker"),
     // The audit trail, figures and reconciliation.
     form("bindings#root", "LANES", "head of all lanes"),
@@ -84,7 +83,6 @@ pub const ITEM_FORMS: [ItemForm; 87] = [
     listed(MERCHANT, "SETTLEMENT#<id>", "settlement", "settlements#0"),
     form(MERCHANT, "SETTLED#<id>#<batch>", "records and periods of a settlement"),
     form(MERCHANT, "RETURNED#<id>", "returned payout"),
-    form(MERCHANT, "RESEND#<id>", "request to send a bank file again"),
     form(MERCHANT, "CASH_ROOM", "cash rooms of a merchant"),
     form(MERCHANT, "REFUND_ROOM", "refund room"),
     form(MERCHANT, "CASH_BONUS#<entry>", "bonus on cash"),

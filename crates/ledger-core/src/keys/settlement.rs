@@ -1,7 +1,7 @@
 //! The keys of a merchant's settlements, all in the merchant's partition, and of cash rooms.
 
 use super::{Key, Partition, sk};
-use crate::ids::{CashCollectionId, MerchantId, PayoutRequestId, SettlementId, Tenant, TerminalId, TransactionId};
+use crate::ids::{CashCollectionId, MerchantId, SettlementId, Tenant, TerminalId, TransactionId};
 
 /// The prefix of the sort keys of collections, in the partition of the counter whose cash was collected.
 pub(crate) const CASH_COLLECTION: &str = "COLLECTION#";
@@ -57,12 +57,6 @@ pub fn cash_collection(tenant: &Tenant, terminal: TerminalId, id: CashCollection
 #[must_use]
 pub fn settled(tenant: &Tenant, merchant: MerchantId, id: SettlementId, batch: u32) -> Key {
     Partition::merchant(tenant, merchant).item(format!("{}{id}#{batch:06}", sk::SETTLED))
-}
-
-/// A request to send the bank file of a settlement again.
-#[must_use]
-pub fn payout_file_resend(tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId) -> Key {
-    Partition::merchant(tenant, merchant).item(format!("RESEND#{id}"))
 }
 
 /// Money of a paid settlement that was returned; the merchant's next settlement takes it.

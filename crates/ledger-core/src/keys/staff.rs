@@ -8,8 +8,6 @@ use uuid::Uuid;
 
 /// The prefix of commands that another person must approve.
 pub const APPROVAL: &str = "APPROVAL#";
-/// The prefix of the inbox's items of requests that have records of their own.
-pub const REQUEST: &str = "REQUEST#";
 
 impl Partition {
     /// The partition of a staff member's idempotency markers.
@@ -62,14 +60,14 @@ pub fn owner_recovery(tenant: &Tenant) -> Key {
 }
 
 impl Partition {
-    /// The inbox of a month: the commands and requests whose ids have a time in it.
+    /// The inbox of a month: the commands whose ids have a time in it.
     #[must_use]
     pub fn approvals(tenant: &Tenant, month: UtcMonth) -> Self {
         Self::of(tenant, "approvals", month)
     }
 }
 
-/// The month of the inbox that has a command or a request, by the time in its id.
+/// The month of the inbox that has a command, by the time in its id.
 #[must_use]
 pub fn month_of_approval(id: Uuid) -> UtcMonth {
     Timestamp::from_millis(millis_of(id)).utc_month()
@@ -81,24 +79,8 @@ pub fn approval(tenant: &Tenant, id: ApprovalId) -> Key {
     Partition::approvals(tenant, month_of_approval(id.uuid())).item(format!("{APPROVAL}{id}"))
 }
 
-/// The inbox's item of a request that has a record of its own.
-#[must_use]
-pub fn request(tenant: &Tenant, id: ApprovalId) -> Key {
-    Partition::approvals(tenant, month_of_approval(id.uuid())).item(format!("{REQUEST}{id}"))
-}
-
 /// The smallest and the largest sort key of the commands that were requested at `from` or later.
 #[must_use]
 pub fn approvals_from(from: Timestamp) -> (String, String) {
-    born_from(APPROVAL, from)
-}
-
-/// The same of the inbox's items of requests.
-#[must_use]
-pub fn requests_from(from: Timestamp) -> (String, String) {
-    born_from(REQUEST, from)
-}
-
-fn born_from(prefix: &str, from: Timestamp) -> (String, String) {
-    (format!("{prefix}{}", crate::ids::least_born_at(from)), format!("{prefix}~"))
+    (format!("{APPROVAL}{}", crate::ids::least_born_at(from)), format!("{APPROVAL}~"))
 }

@@ -40,7 +40,7 @@ pub use request::{QueryRequest, Request, ScanRequest};
 pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, stored_cards, table_segment};
 pub use tenants::{
     acts_from, approvals, audit_records, breaks, breaks_of, job_lines, jobs, migration_passes, reconciliations,
-    requests, staff_members, terms,
+    staff_members, terms,
 };
 pub use trail::{bindings, lane_segments, payment_items, steps_of, topup_items, topup_refunds};
 

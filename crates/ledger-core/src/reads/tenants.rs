@@ -83,28 +83,12 @@ pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>
 /// or those that were requested at `from` or later.
 #[must_use]
 pub fn approvals(tenant: &Tenant, month: UtcMonth, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
-    inbox((tenant, month), keys::APPROVAL, from.map(keys::approvals_from), after)
-}
-
-/// The inbox's items of a month of requests that have records of their own, in the same order.
-#[must_use]
-pub fn requests(tenant: &Tenant, month: UtcMonth, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
-    inbox((tenant, month), keys::REQUEST, from.map(keys::requests_from), after)
-}
-
-/// The items of a month with a prefix, newest first, after the id `after`: all of them, or those in `range`.
-fn inbox(
-    (tenant, month): (&Tenant, UtcMonth),
-    prefix: &str,
-    range: Option<(String, String)>,
-    after: Option<ApprovalId>,
-) -> Query {
     let partition = Partition::approvals(tenant, month);
     let after = after.map(ApprovalId::uuid);
-    match range {
-        None => newest(&partition, prefix, after),
+    match from.map(keys::approvals_from) {
+        None => newest(&partition, keys::APPROVAL, after),
         Some((low, high)) => {
-            let after = after.map(|id| format!("{prefix}{id}"));
+            let after = after.map(|id| format!("{}{id}", keys::APPROVAL));
             Query::partition(&partition, SortRange::between(low, high)).newest_first().after(after)
         }
     }

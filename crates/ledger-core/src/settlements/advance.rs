@@ -7,7 +7,7 @@ use super::saga::{Compensation, Outcome, Step, Task};
 use super::steps;
 use crate::account::TenantAccount;
 use crate::dynamo::{Update, Value};
-use crate::ids::{PayoutRequestId, Tenant};
+use crate::ids::Tenant;
 use crate::keys::{Work, attr};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
@@ -31,8 +31,6 @@ pub enum Move {
     Check,
     /// Send the payout, or look up its result.
     Pay,
-    /// Write the bank file again, for this request.
-    Resend(PayoutRequestId),
 }
 
 /// Why a task has no move.
@@ -60,13 +58,7 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
     let out_of_order = || Err(MoveError::OutOfOrder { task: task.name(), state: settlement.state });
     let state = settlement.state;
     if state.is_over() {
-        return match (settlement.resend, task) {
-            (None, _) => Ok(Move::Ended(Outcome::Over)),
-            // Any step or compensation does it: the saga was run again for the resend only.
-            (Some(id), Task::Do(_) | Task::Undo(_)) => Ok(Move::Resend(id)),
-            (Some(_), Task::Stop) if settlement.stuck_at.is_some() => Ok(Move::Ended(Outcome::Next)),
-            (Some(_), Task::Stop) => write(stopped(tenant, settlement, now)),
-        };
+        return Ok(Move::Ended(Outcome::Over));
     }
     match task {
         Task::Do(_) if settlement.undo_reason.is_some() => Ok(Move::Ended(Outcome::Undo)),

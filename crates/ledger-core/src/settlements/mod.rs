@@ -6,7 +6,6 @@
 //!      |         ^----------'           ^----------'  ^-------'        proven refusal
 //!      |-> carried                 nothing is to be paid
 //!      '-> undone                  turned back, and everything is given back    paid -> returned: money returned
-//!                                                                               paid -> paid: its file is sent again
 //! ```
 
 mod advance;
@@ -18,8 +17,6 @@ mod open;
 mod pay_on;
 mod period;
 mod record;
-pub mod requests;
-mod resend;
 mod resume;
 pub mod returned;
 mod rooms;
@@ -39,7 +36,6 @@ pub use open::{Open, Settling, plan as plan_open};
 pub use pay_on::PayOn;
 pub use period::{ClosedPeriod, PeriodBatch, close_lane, given_back_period};
 pub use record::{OfRun, Settlement, SettlementState, UndoReason};
-pub use resend::resent;
 pub use resume::plan as plan_resume;
 pub use returned::{ReturnedTransfer, plan_return};
 pub use rooms::{ReturnedRooms, RoomDebts};

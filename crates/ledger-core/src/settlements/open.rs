@@ -159,8 +159,6 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         paid_at: None,
         payout_reference: None,
         returned_at: None,
-        resend: None,
-        resent_at: None,
         runs: 0,
         shards: merchant.shards,
         due_shards: terms.due_shards,

@@ -2,13 +2,12 @@
 
 use super::destination::Destination;
 use super::period::PeriodBatch;
-use super::resend::{self, RESEND_ID, RESENT_AT};
 use super::rooms::{ReturnedRooms, RoomDebts};
 use super::sending::Sending;
 use super::totals::{AssetTotals, totals};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::ids::{Actor, JobId, MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
+use crate::ids::{Actor, JobId, MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, DueKeys, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::psp::PspTerms;
@@ -125,10 +124,6 @@ pub struct Settlement {
     pub payout_reference: Option<String>,
     /// When the return of the money became known.
     pub returned_at: Option<Timestamp>,
-    /// The approved request for which its file is being sent again, if it is.
-    pub resend: Option<PayoutRequestId>,
-    /// When its file was last sent again.
-    pub resent_at: Option<Timestamp>,
     /// How often its saga was started.
     pub runs: u32,
     /// The number of shards of its merchant's records.
@@ -203,8 +198,6 @@ impl Settlement {
             paid_at: item.opt_timestamp("paid_at")?,
             payout_reference: item.opt_string("payout_reference")?,
             returned_at: item.opt_timestamp("returned_at")?,
-            resend: item.opt_parsed(RESEND_ID, PayoutRequestId::parse)?,
-            resent_at: item.opt_timestamp(RESENT_AT)?,
             runs: item.int("runs")?,
             shards: item.checked_int("shards", Shards::new)?,
             due_shards: item.checked_int("due_shards", Shards::new)?,
@@ -308,7 +301,6 @@ impl Settlement {
             stale(Condition::compare("batches", Cmp::Eq, "seen_batches", Value::int(self.batches.into()))),
             stale(direction),
         ];
-        clauses.extend(resend::as_seen(self));
         clauses.extend(more);
         let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
         TransactItem::update(Role::Settlement, keys::settlement(tenant, self.merchant, self.id), update, clauses)

@@ -1,5 +1,4 @@
-//! The operator resumes a stuck settlement: its saga is run again, from the start. A settlement whose file could not
-//! be sent again is paid, and still stuck.
+//! The operator resumes a stuck settlement: its saga is run again, from the start.
 
 use super::record::Settlement;
 use crate::audit::Act;
@@ -22,8 +21,7 @@ pub fn plan(
     reason: Option<&FreeText>,
     cx: &Context,
 ) -> Result<Planned<Settlement>, PlanRefusal> {
-    let is_over = settlement.state.is_over() && settlement.resend.is_none();
-    if settlement.stuck_at.is_none() || is_over {
+    if settlement.stuck_at.is_none() || settlement.state.is_over() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     // A new run number, even if the last run was not recorded: a state machine accepts each run's name once only.

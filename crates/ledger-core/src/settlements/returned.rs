@@ -4,7 +4,6 @@
 
 use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
-use super::requests::is_paid_by_file;
 use super::steps::entry;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::audit::Act;
@@ -16,7 +15,7 @@ use crate::keys::{self, Key, attr};
 use crate::money::{Amount, Asset, Delta};
 use crate::operation::Operation;
 use crate::personal::FreeText;
-use crate::plan::{Context, PlanRefusal};
+use crate::plan::Context;
 use crate::psp::{Payout, PayoutStatus};
 use crate::time::Timestamp;
 use crate::topups::ContradictionKind;
@@ -154,30 +153,33 @@ impl ReturnedTransfer {
     }
 }
 
+/// Whether the settlement is paid by a bank file, so that its transfer may be booked as returned.
+#[must_use]
+pub fn is_paid_by_file(settlement: &Settlement) -> bool {
+    let by_file = match &settlement.destination {
+        Destination::Bank(_) => true,
+        Destination::Stripe { .. } => false,
+    };
+    by_file && settlement.state == SettlementState::Paid && settlement.payable.is_some()
+}
+
 /// Books that the bank returned a transfer; `None` if the settlement is not paid by a bank file any more.
-///
-/// # Errors
-/// [`PlanRefusal`] while its file is being sent again: it is then unknown whether the bank has it.
+#[must_use]
 pub fn plan_return(
     (tenant, by): (&Tenant, Actor),
     settlement: &Settlement,
     reason: &FreeText,
     cx: &Context,
-) -> Result<Option<Draft>, PlanRefusal> {
+) -> Option<Draft> {
     if !is_paid_by_file(settlement) {
-        return Ok(None);
+        return None;
     }
-    if settlement.resend.is_some() {
-        return Err(PlanRefusal::Refused(Failure::WrongState));
-    }
-    let Some(mut draft) = return_draft(tenant, settlement, TenantAccount::BankClearing, cx.now) else {
-        return Ok(None);
-    };
+    let mut draft = return_draft(tenant, settlement, TenantAccount::BankClearing, cx.now)?;
     let act = Act::new(by, Operation::SettlementReturn, Account::Merchant(settlement.merchant))
         .because(Some(reason))
         .with("settlement_id", settlement.id);
     draft.items.push(act.record(tenant, cx));
-    Ok(Some(draft))
+    Some(draft)
 }
 
 /// Takes a returned payout back from `clearing` and owes it to the merchant again. It is in the merchant's balance

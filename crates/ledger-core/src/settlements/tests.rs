@@ -93,8 +93,6 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         paid_at: None,
         payout_reference: None,
         returned_at: None,
-        resend: None,
-        resent_at: None,
         runs: 0,
         shards: Shards::ONE,
         due_shards: Shards::ONE,
@@ -105,7 +103,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
 fn written(settlement: &Settlement, task: Task) -> Transaction {
     match next_move(&tenant(), settlement, task, now()).unwrap() {
         Move::Write(transaction) => *transaction,
-        other @ (Move::Ended(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
+        other @ (Move::Ended(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay) => {
             panic!("{task:?} on {} has {other:?}", settlement.state)
         }
     }
@@ -230,29 +228,6 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
     }
 }
 
-/// Whichever step or compensation of the saga runs first writes the file again. A saga that cannot stops once.
-#[test]
-fn paid_settlement_runs_again_only_to_resend_its_file() {
-    let yen = Asset::Ecopay;
-    let id = crate::ids::PayoutRequestId::parse("019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d61").unwrap();
-    let paid = settlement(S::Paid, &[(&yen, "400000", "0", "0")]);
-    let resending = Settlement { resend: Some(id), ..paid.clone() };
-    let stuck = Settlement { stuck_at: Some(now()), ..resending.clone() };
-    for task in Task::all() {
-        let next = |of| next_move(&tenant(), of, task, now()).unwrap();
-        assert_eq!(next(&paid), Move::Ended(Outcome::Over));
-        match task {
-            Task::Do(_) | Task::Undo(_) => {
-                assert_eq!([next(&resending), next(&stuck)], [Move::Resend(id), Move::Resend(id)])
-            }
-            Task::Stop => {
-                assert!(matches!(next(&resending), Move::Write(_)));
-                assert_eq!(next(&stuck), Move::Ended(Outcome::Next));
-            }
-        }
-    }
-}
-
 #[test]
 fn compensations_run_in_reverse_order_of_the_steps() {
     let undone: Vec<&str> = Compensation::ALL.iter().map(|c| c.name()).collect();
@@ -328,9 +303,7 @@ fn run_from_the_start_is_in_order_from_every_state() {
                 task = match next_move(&tenant(), &at, now_, now()) {
                     Ok(Move::Ended(outcome)) => now_.after(outcome),
                     // The saga continues from this state.
-                    Ok(Move::Write(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
-                        None
-                    }
+                    Ok(Move::Write(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay) => None,
                     Err(error) => panic!("{now_:?} on {state}, {undo_reason:?}: {error}"),
                 };
             }

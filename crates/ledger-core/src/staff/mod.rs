@@ -23,7 +23,7 @@ pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};
 pub use founding::{Founder, Founders, FoundersError, with_founders};
 pub use invite::{FirstOwner, Invitation, plan_first_owner, plan_invite};
 pub use person::person_names;
-pub(crate) use person::{has_accepted, is_no_member, not_accepted};
+pub(crate) use person::{has_accepted, not_accepted};
 pub use record::{MemberState, StaffMember};
 pub use recovery::{
     RECOVERY_DELAY, Recovery, RecoveryState, finish_recovery, is_act_of_recovery, plan_cancel_recovery,

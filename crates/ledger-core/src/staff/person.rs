@@ -59,20 +59,8 @@ pub(super) fn accepted(name: Key, id: StaffId, now: Timestamp) -> TransactItem {
     TransactItem::update(Role::Person, name, Update::new().set(ACCEPTED_AT, "now", Value::s(now)), clauses)
 }
 
-/// Requires that a person is no member of the employer's staff, under any key. An invitation that was not accepted is none:
-/// its address is chosen by the member who invites.
-pub(crate) fn is_no_member(
-    tenant: &Tenant,
-    employer: Employer,
-    email: &FreeText,
-    keys: &MarkerKeys,
-    failure: Failure,
-) -> Vec<TransactItem> {
-    let names = person_names(tenant, employer, email, keys).into_iter();
-    names.map(|name| not_accepted(Role::Person, name, failure)).collect()
-}
-
-/// Requires that a record, or the item that keeps an address to its member, is none of a person who accepted.
+/// Requires that a record, or the item that keeps an address to its member, is none of a person who accepted. An invitation
+/// that was not accepted is none: its address is chosen by the member who invites.
 pub(crate) fn not_accepted(role: Role, key: Key, failure: Failure) -> TransactItem {
     TransactItem::check(role, key, vec![Clause { condition: Condition::absent(ACCEPTED_AT), failure }])
 }

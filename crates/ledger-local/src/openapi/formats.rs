@@ -109,7 +109,7 @@ fn is_map(field: &Map<String, Value>) -> bool {
 fn state(name: &str, field: &mut Map<String, Value>, is_request: bool) {
     let stated = match name {
         _ if FOREIGN.contains(&name) => return,
-        "requested_by" | "resending" => uuid(),
+        "requested_by" => uuid(),
         _ if name.ends_with("_id") => uuid(),
         "since" | "stuck_since" => time(),
         _ if name.ends_with("_at") => time(),

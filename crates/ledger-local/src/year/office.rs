@@ -273,12 +273,10 @@ impl Town {
         self.operate(&path, &json!({"pay_out": "unclaimed", "reason": "not wanted any more"})).await.map(drop)
     }
 
-    /// A bank returns the newest payout of the second merchant, and gets the file of the third merchant's once more.
+    /// A bank returns the newest payout of the second merchant.
     async fn return_payout(&mut self) -> Result<(), YearError> {
         let returned = self.newest_paid(1).await?;
-        self.operate(&format!("{returned}/returns"), &json!({"note": "the account was closed"})).await?;
-        let resent = self.newest_paid(2).await?;
-        self.resend(&format!("{resent}/resends")).await
+        self.operate(&format!("{returned}/returns"), &json!({"note": "the account was closed"})).await.map(drop)
     }
 
     /// The path of a merchant's newest settlement that was paid.
@@ -291,14 +289,6 @@ impl Town {
         let paid = items.and_then(|items| items.iter().find(|item| opt_text(item, "status") == Some("paid")));
         let id = text(paid.ok_or(YearError::Missing("paid settlement"))?, "settlement_id")?;
         Ok(format!("{path}/{id}"))
-    }
-
-    /// Requests as the first owner that a bank file is sent again, and approves it as the second.
-    async fn resend(&mut self, path: &str) -> Result<(), YearError> {
-        let requested = self.operate(path, &json!({"note": "the bank lost it"})).await?;
-        let approver = self.owners[1].1.clone();
-        let path = format!("{path}/{}/approve", text(&requested, "resend_id")?);
-        self.api.post(&approver, &path, &json!({})).await.map(drop)
     }
 
     async fn deposit_cash(&mut self) -> Result<(), YearError> {

@@ -1,7 +1,6 @@
 //! A command as a person sees it who may decide on it: names beside ids, and a payout destination whole while it is pending.
 //! What is personal is shown once the reading is on the trail.
 
-use super::Inboxed;
 use crate::app::App;
 use crate::identity::Member;
 use crate::permission;
@@ -38,54 +37,34 @@ pub struct Viewer {
 
 impl Viewer {
     /// Whether the member sees a tie of a command.
-    pub(super) fn sees_ties_of(self, found: &Inboxed) -> bool {
-        match found {
-            Inboxed::Command(approval) => approval.ties.iter().any(|tie| self.audits || tie.member == self.id),
-            Inboxed::Request(_) => false,
-        }
+    pub(super) fn sees_ties_of(self, approval: &Approval) -> bool {
+        approval.ties.iter().any(|tie| self.audits || tie.member == self.id)
     }
 }
 
-impl Inboxed {
-    /// The accounts that it is about or posts to.
-    fn accounts(&self) -> BTreeSet<Account> {
-        match self {
-            Self::Command(approval) => {
-                let posted = approval.projected.postings.iter().map(|posting| posting.account);
-                let of = approval.command.effect().account.into_iter().chain(posted);
-                of.chain(approval.command.scope().accounts().iter().copied()).collect()
-            }
-            Self::Request(request) => BTreeSet::from([request.summary.account]),
-        }
-    }
+/// The accounts that a command is about or posts to.
+fn accounts_of(approval: &Approval) -> BTreeSet<Account> {
+    let posted = approval.projected.postings.iter().map(|posting| posting.account);
+    let of = approval.command.effect().account.into_iter().chain(posted);
+    of.chain(approval.command.scope().accounts().iter().copied()).collect()
+}
 
-    fn merchants(&self) -> impl Iterator<Item = MerchantId> {
-        self.accounts().into_iter().filter_map(|account| match account {
-            Account::Merchant(id) => Some(id),
-            Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => None,
-        })
-    }
+fn merchants_of(approval: &Approval) -> impl Iterator<Item = MerchantId> + use<> {
+    accounts_of(approval).into_iter().filter_map(|account| match account {
+        Account::Merchant(id) => Some(id),
+        Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => None,
+    })
+}
 
-    /// The members of the operator's staff that it names.
-    fn staff(&self) -> impl Iterator<Item = StaffId> {
-        let (by, decided) = match self {
-            Self::Command(approval) => (approval.requested_by, approval.decided_by),
-            Self::Request(request) => (request.summary.requested_by, request.decided_by),
-        };
-        let changed = if let Self::Command(approval) = self
-            && let Command::StaffChange { id, .. } = &approval.command
-        {
-            Some(*id)
-        } else {
-            None
-        };
-        [Some(by), decided, changed].into_iter().flatten()
-    }
+/// The members of the operator's staff that a command names.
+fn staff_of(approval: &Approval) -> impl Iterator<Item = StaffId> + use<> {
+    let changed = if let Command::StaffChange { id, .. } = &approval.command { Some(*id) } else { None };
+    [Some(approval.requested_by), approval.decided_by, changed].into_iter().flatten()
 }
 
 /// The customers that a command is about; none if they are many.
-fn customers_of(found: &Inboxed) -> Vec<CustomerId> {
-    let customers = found.accounts().into_iter().filter_map(|account| match account {
+fn customers_of(approval: &Approval) -> Vec<CustomerId> {
+    let customers = accounts_of(approval).into_iter().filter_map(|account| match account {
         Account::Customer(id) => Some(id),
         Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => None,
     });
@@ -101,30 +80,29 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those that a command or request names.
-    fn of(&self, found: &Inboxed) -> BTreeMap<String, String> {
-        let merchants = found
-            .merchants()
+    /// Those that a command names.
+    fn of(&self, approval: &Approval) -> BTreeMap<String, String> {
+        let merchants = merchants_of(approval)
             .filter_map(|id| Some((Account::Merchant(id).to_string(), self.merchants.get(&id)?.clone())));
-        let staff = found.staff().filter_map(|id| Some((format!("staff:{id}"), self.staff.get(&id)?.clone())));
+        let staff = staff_of(approval).filter_map(|id| Some((format!("staff:{id}"), self.staff.get(&id)?.clone())));
         merchants.chain(staff).collect()
     }
 
-    /// What the operator API shows of a command or request at an instant.
-    pub(super) fn shown(&self, found: &Inboxed, (viewer, now): (Viewer, Timestamp)) -> ApprovalDetail {
-        let view = found.view(now);
+    /// What the operator API shows of a command at an instant.
+    pub(super) fn shown(&self, approval: &Approval, (viewer, now): (Viewer, Timestamp)) -> ApprovalDetail {
+        let view = ApprovalDetail::at(approval, now);
         let mut view = if viewer.decides { view } else { view.without_addresses() };
         let own = viewer.id.to_string();
         view.ties.retain(|tie| viewer.audits || tie.member == own);
-        ApprovalDetail { names: self.of(found), ..view }
+        ApprovalDetail { names: self.of(approval), ..view }
     }
 }
 
 impl App {
-    /// The names of what commands and requests name: merchants, and for those who may decide the addresses of staff.
-    pub(super) async fn names(&self, tenant: &Tenant, found: &[Inboxed], viewer: Viewer) -> Result<Names, Problem> {
-        let merchants: BTreeSet<MerchantId> = found.iter().flat_map(Inboxed::merchants).collect();
-        let staff: BTreeSet<StaffId> = found.iter().filter(|_| viewer.decides).flat_map(Inboxed::staff).collect();
+    /// The names of what commands name: merchants, and for those who may decide the addresses of staff.
+    pub(super) async fn names(&self, tenant: &Tenant, found: &[Approval], viewer: Viewer) -> Result<Names, Problem> {
+        let merchants: BTreeSet<MerchantId> = found.iter().flat_map(merchants_of).collect();
+        let staff: BTreeSet<StaffId> = found.iter().filter(|_| viewer.decides).flat_map(staff_of).collect();
         let profiles = merchants.iter().map(|id| Partition::merchant(tenant, *id).profile());
         let members = staff.iter().map(|id| keys::staff_member(tenant, Employer::Operator, *id));
         let wanted: Vec<Key> = profiles.chain(members).collect();
@@ -155,16 +133,15 @@ impl App {
         })
     }
 
-    /// What a member sees of a command or request. While it is pending, the member sees the own ties to what it is for.
+    /// What a member sees of a command. While it is pending, the member sees the own ties to what it is for.
     ///
     /// # Errors
     /// 503 if the store cannot be read, or the record of a reading cannot be written: then nothing personal is shown.
-    pub async fn approval_detail(&self, who: &Member, found: &Inboxed) -> Result<ApprovalDetail, Problem> {
+    pub async fn approval_detail(&self, who: &Member, approval: &Approval) -> Result<ApprovalDetail, Problem> {
         let (tenant, now) = (who.tenant(), self.now());
         let viewer = self.viewer(who).await?;
-        let names = self.names(tenant, std::slice::from_ref(found), viewer).await?;
-        let mut view = names.shown(found, (viewer, now));
-        let Inboxed::Command(approval) = found else { return Ok(view) };
+        let names = self.names(tenant, std::slice::from_ref(approval), viewer).await?;
+        let mut view = names.shown(approval, (viewer, now));
         if approval.state(now) != ApprovalState::Pending {
             return Ok(view);
         }
@@ -176,7 +153,7 @@ impl App {
         view.ties.extend(of_viewer.map(TieView::from));
         view.payout_destination = self.whole_destination(tenant, approval, (&by, &holders)).await?;
         if may_approve(approval, &by, &holders, now).is_ok() {
-            for customer in customers_of(found) {
+            for customer in customers_of(approval) {
                 let name = self.recorded_name(tenant, &by, customer).await?;
                 view.names.extend(name.map(|name| (Account::Customer(customer).to_string(), name)));
             }

@@ -4,11 +4,12 @@
 
 use futures::future::BoxFuture;
 use ledger_core::bank::BankFile;
+use ledger_core::ids::Tenant;
 
 /// A store of payout files.
 pub trait PayoutFiles: Send + Sync {
-    /// Stores a file in a folder, unless one of its name exists there.
-    fn put<'a>(&'a self, folder: &'a str, file: &'a BankFile) -> BoxFuture<'a, Stored>;
+    /// Stores a file in the tenant's folder, unless one of its name exists there.
+    fn put<'a>(&'a self, tenant: &'a Tenant, file: &'a BankFile) -> BoxFuture<'a, Stored>;
 }
 
 /// The outcome of storing a file.

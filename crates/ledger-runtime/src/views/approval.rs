@@ -2,11 +2,8 @@
 
 use super::words;
 use ledger_core::account::Posting;
-use ledger_core::approvals::{
-    Approval, ApprovalState, Command, DestinationChange, Effect, RecordedRequest, ValueChange,
-};
+use ledger_core::approvals::{Approval, ApprovalState, Command, DestinationChange, Effect, ValueChange};
 use ledger_core::dynamo::Attributes;
-use ledger_core::money::Amount;
 use ledger_core::settlements::Destination;
 use ledger_core::ties::Tie;
 use ledger_core::time::Timestamp;
@@ -23,8 +20,7 @@ pub struct ApprovalView {
     /// `pending` until another staff member decides; `stale` if what it was requested against had changed by then.
     #[schema(value_type = words::ApprovalStateWord)]
     pub status: &'static str,
-    /// The command: the name of its operation, for example `grant`. For a request that has a record of its own, the
-    /// operation that requested it: `file_resend_request`.
+    /// The command: the name of its operation, for example `grant`.
     pub command: &'static str,
     /// The account that it is about: `customer:<id>`, `card:<id>` or `merchant:<id>`; absent if there are many or none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,35 +222,6 @@ impl ApprovalView {
             settlement_id: made.filter(|_| is_settlement),
         }
     }
-}
-
-impl ApprovalView {
-    /// A request that has a record of its own, as it is at `now`.
-    #[must_use]
-    pub fn of_request(request: &RecordedRequest, now: Timestamp) -> Self {
-        let summary = &request.summary;
-        Self {
-            approval_id: summary.record.id().to_string(),
-            status: request.state(now).name(),
-            command: summary.record.operation().name(),
-            account: Some(summary.account.to_string()),
-            asset: summary.amount.as_ref().map(|amount| amount.asset().to_string()),
-            amount: summary.amount.as_ref().map(Amount::text),
-            customers: None,
-            postings: Vec::new(),
-            changes: Vec::new(),
-            known: BTreeMap::new(),
-            details: summary.details.clone(),
-            requested_by: summary.requested_by.to_string(),
-            created_at: summary.created_at.to_string(),
-            expires_at: summary.expires_at().to_string(),
-            decided_by: request.decided_by.map(|id| id.to_string()),
-            decided_at: request.decided_at.map(|at| at.to_string()),
-            transaction_id: request.transaction_id.map(|id| id.to_string()),
-            job_id: None,
-            settlement_id: None,
-        }
-    }
 
     /// The same without e-mail addresses.
     #[must_use]
@@ -276,14 +243,6 @@ impl ApprovalDetail {
             ties: approval.ties.iter().map(TieView::from).collect(),
             payout_destination: None,
         }
-    }
-
-    /// A request that has a record of its own, as it is at `now`.
-    #[must_use]
-    pub fn of_request(request: &RecordedRequest, now: Timestamp) -> Self {
-        let reason = request.summary.reason.as_ref().map(|reason| reason.expose().to_owned());
-        let approval = ApprovalView::of_request(request, now);
-        Self { approval, reason, names: BTreeMap::new(), ties: Vec::new(), payout_destination: None }
     }
 
     /// The same without e-mail addresses.

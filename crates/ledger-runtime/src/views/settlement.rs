@@ -76,12 +76,6 @@ pub struct SettlementView {
     /// The time at which the return of the money became known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returned_at: Option<String>,
-    /// The approved request to send its bank file again, while that is in progress.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resending: Option<String>,
-    /// The time at which its bank file was last sent again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resent_at: Option<String>,
     /// The time at which the period was closed.
     pub created_at: String,
 }
@@ -138,8 +132,6 @@ impl From<&Settlement> for SettlementView {
             paid_at: settlement.paid_at.map(|at| at.to_string()),
             payout_reference: settlement.payout_reference.clone(),
             returned_at: settlement.returned_at.map(|at| at.to_string()),
-            resending: settlement.resend.map(|id| id.to_string()),
-            resent_at: settlement.resent_at.map(|at| at.to_string()),
             created_at: settlement.created_at.to_string(),
         }
     }

@@ -144,8 +144,6 @@ words! {
     EventStatus: "applied" | "repeated" | "behind" | "foreign" | "dismissed" | "ignored";
     /// The kind of a line of a merchant's list.
     RecordKind: "payment" | "refund" | "payment_reversal" | "refund_reversal";
-    /// The state of a request to send a bank file again.
-    ResendStatus: "pending" | "resending";
     /// How a parked operation is resolved.
     ResolveAction: "retry" | "give_up";
     /// The result of resolving a parked operation.

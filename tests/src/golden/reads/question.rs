@@ -213,12 +213,6 @@ pub enum Question {
         from: Option<String>,
         after: Option<String>,
     },
-    Requests {
-        tenant: String,
-        month: String,
-        from: Option<String>,
-        after: Option<String>,
-    },
     ActsFrom {
         tenant: String,
         day: String,

@@ -15,7 +15,6 @@ use ledger_core::payments::PaymentRecord;
 use ledger_core::reconcile::run::{FoundBreak, Run};
 use ledger_core::reconcile::{AccountFact, BreakKind, GroupFact, Limits, Observation, of_item};
 use ledger_core::sealing::Sealable;
-use ledger_core::settlements::requests::PayoutRequest;
 use ledger_core::settlements::{ClosedPeriod, Settleable, Settlement, Settling, read_batch};
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::terms::{MerchantTerms, TermsSchedule};
@@ -47,7 +46,6 @@ macro_rules! of_tenant {
 }
 
 const READERS: &[(&str, Reader)] = &[
-    ("resend request", |item| shown(PayoutRequest::read(item))),
     ("break", |item| shown(FoundBreak::read(item))),
     ("card", |item| shown(CardRecord::read(item))),
     ("clawback", |item| shown(Clawback::read(item))),

@@ -11,18 +11,17 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Adjustment,
-    Resend,
     Return,
     Decision,
 }
 
-pub(super) const KINDS: [Kind; 4] = [Kind::Adjustment, Kind::Resend, Kind::Return, Kind::Decision];
+pub(super) const KINDS: [Kind; 3] = [Kind::Adjustment, Kind::Return, Kind::Decision];
 
 /// A pending request.
 pub(super) struct Pending {
     pub(super) kind: Kind,
     pub(super) id: String,
-    /// Its own endpoint, if it has one: what returns it, or to what `/approve` is added.
+    /// Its own endpoint, which returns it, if it has one.
     pub(super) path: Option<String>,
     pub(super) request: Call,
     /// The row of its state.
@@ -43,14 +42,10 @@ pub(super) async fn alone(tenant: &str) -> World {
     world
 }
 
-/// The partition of the inbox that has a request.
-pub(super) fn inbox_of(world: &World, id: &str) -> String {
-    format!("{}#approvals#{}", world.tenant, month_of_approval(uuid::Uuid::parse_str(id).expect("an id")))
-}
-
 /// The row of a command.
 fn command_row(world: &World, id: &str) -> (String, String) {
-    (inbox_of(world, id), format!("APPROVAL#{id}"))
+    let month = month_of_approval(uuid::Uuid::parse_str(id).expect("an id"));
+    (format!("{}#approvals#{month}", world.tenant), format!("APPROVAL#{id}"))
 }
 
 pub(super) fn posts(path: &str, who: &Who, body: &Value) -> Call {
@@ -68,26 +63,17 @@ impl Pending {
                 let customer = world.customer().await;
                 Self::adjustment(world, &customer, ("credit", "300"), who).await
             }
-            Kind::Resend | Kind::Return => {
+            Kind::Return => {
                 let settled = settling::settled(world, &STEPS.map(Task::Do)).await;
                 let merchant = settled.split('/').nth(4).expect("a merchant").to_owned();
-                let (word, id) = match kind {
-                    Kind::Resend => ("resends", "/resend_id"),
-                    Kind::Adjustment | Kind::Return | Kind::Decision => ("returns", "/approval_id"),
-                };
-                let request = posts(&format!("{settled}/{word}"), who, &json!({"note": "as the bank says"}));
-                let id = world.api.settle(&request).await.good().text(id);
-                let of_merchant = (format!("{}#merchant#{merchant}", world.tenant), format!("RESEND#{id}"));
-                let is_resend = kind == Kind::Resend;
+                let request = posts(&format!("{settled}/returns"), who, &json!({"note": "as the bank says"}));
+                let id = world.api.settle(&request).await.good().text("/approval_id");
                 Self {
                     kind,
-                    path: is_resend.then(|| format!("{settled}/{word}/{id}")),
-                    record: if is_resend { of_merchant } else { command_row(world, &id) },
+                    path: None,
+                    record: command_row(world, &id),
                     account: format!("merchant:{merchant}"),
-                    postings: match is_resend {
-                        true => Vec::new(),
-                        false => vec!["bank_clearing -1".to_owned(), format!("merchant:{merchant} 1")],
-                    },
+                    postings: vec!["bank_clearing -1".to_owned(), format!("merchant:{merchant} 1")],
                     id,
                     request,
                 }
@@ -143,11 +129,8 @@ impl Pending {
         }
     }
 
-    /// Its approval at each endpoint that approves it.
-    pub(super) fn approvals(&self, who: &Who) -> Vec<Call> {
-        let own = self.path.as_ref().filter(|_| self.kind == Kind::Resend);
-        let there = own.map(|path| posts(&format!("{path}/approve"), who, &json!({})));
-        [decides("approve", &self.id, who)].into_iter().chain(there).collect()
+    pub(super) fn approval(&self, who: &Who) -> Call {
+        decides("approve", &self.id, who)
     }
 
     pub(super) async fn view(&self, world: &World) -> Value {

@@ -76,7 +76,6 @@ async fn each_error_planted_in_settlements_is_found() {
         ("one settlement is open", &settling, without(&settling, "open")),
         ("one settlement is open", &settling, with(&returned, "state", s("paying"))),
         ("over settlements are not due", &returned, with(&returned, "_due_pk", s("audited#due#0"))),
-        ("over settlements are not due", &returned, with(&returned, "resend_id", s("another"))),
         ("returned settlements are owed again", &returned, none_owed),
         ("returned settlements are owed again", &returned, more("payable")),
         ("merchants are owed what is posted", &settling, with(&payment, "captured_ecopay", n(1))),

@@ -8,7 +8,6 @@ mod machine;
 mod paths;
 mod people;
 mod periods;
-mod resent;
 mod returned;
 mod scenario;
 mod shards;

@@ -189,7 +189,6 @@ async fn bank_return_needs_second_approver_and_is_booked_once() {
 
     let request_return = async || shop.good(&return_call()).await.text("/approval_id");
     let approve = |id: &str| decides("approve", id, &shop.world.second.who);
-    let resend = shop.good(&shop.about(&at, "resends", &json!({"note": "lost"}))).await.text("/resend_id");
     let (one, other) = (request_return().await, request_return().await);
     let alone = Call { who: shop.world.operator.who.clone(), ..approve(&one) };
     let _ = shop.world.api.settle(&alone.key(new_key())).await.problem(403, "four_eyes_required");
@@ -207,10 +206,6 @@ async fn bank_return_needs_second_approver_and_is_booked_once() {
     // One of the two may have been decided on as stale before.
     let late = shop.world.api.settle(&approve(&other)).await;
     assert!(["approval_stale", "wrong_state"].contains(&late.code().as_deref().unwrap_or_default()), "{late:?}");
-    // A returned settlement is not sent again, even if the resend was requested before.
-    let again = shop.about(&at, &format!("resends/{resend}/approve"), &json!({}));
-    let again = Call { who: shop.world.second.who.clone(), ..again };
-    let _ = shop.world.api.settle(&again).await.problem(400, "wrong_state");
     let books = shop.world.check_books().await;
     assert_eq!(books.posted("bank_clearing", "ECOPAY"), 0.into());
     assert_paid_again(&shop).await;

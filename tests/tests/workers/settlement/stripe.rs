@@ -77,9 +77,9 @@ async fn scenario_6_is_paid_through_stripe() {
     {
         assert_eq!(books.posted(account, "ECOPAY"), yen.into(), "{account}");
     }
-    // A settlement without a file cannot be sent again.
-    let resend = shop.about(&at, "resends", &json!({"note": "lost"}));
-    let _ = shop.world.api.settle(&resend).await.problem(400, "wrong_state");
+    // No bank returns what Stripe paid.
+    let returned = shop.about(&at, "returns", &json!({"note": "by the statement of the 30th"}));
+    let _ = shop.world.api.settle(&returned).await.problem(400, "wrong_state");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::keys::{
     ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, JOB_LINE, LOOKUP,
-    NOTICE, PERSON, REQUEST, SUBJECT, TERMS, sk,
+    NOTICE, PERSON, SUBJECT, TERMS, sk,
 };
 
 /// The prefix of the sort keys of markers, which only this module reads.
@@ -155,7 +155,7 @@ impl ItemKind {
             ("merchant", _) if is(sk::CASH_BONUS) => Self::CashBonus,
             ("merchant", _) if is(sk::SETTLED) => Self::SettledBatch,
             ("merchant", "SETTLING") => Self::Settling,
-            ("merchant", _) if is("RESEND#") || is(DEPOSIT_REVERSED) => Self::MerchantWork,
+            ("merchant", _) if is(DEPOSIT_REVERSED) => Self::MerchantWork,
             ("payment", "PAYMENT") => Self::Payment,
             ("payment", "HOLD") => Self::Hold,
             ("payment", _) if is(sk::REFUND) => Self::PaymentRefund,
@@ -171,7 +171,6 @@ impl ItemKind {
             ("tenant", "CONFIG" | "CALENDAR") | ("rate", "RATE") => Self::TenantWork,
             ("audit", _) if is(sk::AUDIT) || is(NOTICE) => Self::TenantWork,
             ("approvals", _) if is(APPROVAL) => Self::Approval,
-            ("approvals", _) if is(REQUEST) => Self::TenantWork,
             ("bindings", sk::LANES) | ("lane", sk::LANE_HEAD) => Self::TenantWork,
             ("bindings", _) if is(sk::BINDING) => Self::TenantWork,
             ("lane", _) if is(sk::SEGMENT) => Self::TenantWork,

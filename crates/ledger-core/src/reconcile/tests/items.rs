@@ -135,7 +135,7 @@ const PARTITIONS: [&str; 23] = [
 ];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 59] = [
+const SORT_KEYS: [&str; 57] = [
     "CASH_ROOM",
     "CASH_BONUS#1",
     "COLLECTION#",
@@ -159,7 +159,6 @@ const SORT_KEYS: [&str; 59] = [
     "CREDITED#05",
     "PERIOD#L05#00000005",
     "PERIOD_BACK#L05#00000005",
-    "RESEND#1",
     "PAYMENT",
     "HOLD",
     "REFUND#",
@@ -172,7 +171,6 @@ const SORT_KEYS: [&str; 59] = [
     "AUDIT#1",
     "NOTICE#1",
     "APPROVAL#1",
-    "REQUEST#1",
     "LANES",
     "HEAD",
     "SEGMENT#0000000001",

@@ -158,10 +158,6 @@ impl Question {
                 let after = after(than.as_ref()).map(ApprovalId::new);
                 reads::approvals(&slug(tenant), UtcMonth::parse(month).unwrap(), from.as_deref().map(at), after)
             }
-            Self::Requests { tenant, month, from, after: than } => {
-                let after = after(than.as_ref()).map(ApprovalId::new);
-                reads::requests(&slug(tenant), UtcMonth::parse(month).unwrap(), from.as_deref().map(at), after)
-            }
             Self::ActsFrom { tenant, day: of, shard, from } => {
                 reads::acts_from(&slug(tenant), (day(of), *shard), at(from))
             }
