@@ -98,8 +98,8 @@ permissions! {
         SettlementsRead = "settlements.read",
         /// Closes periods and resumes settlements.
         SettlementsOpen = "settlements.open",
-        /// Requests that a transfer is booked as returned.
-        PayoutRequestsMake = "payout_requests.make",
+        /// Requests that a settlement's transfer is booked as returned by the bank.
+        SettlementsReturn = "settlements.return",
         /// Sees jobs whose work it may see, and stops those that it may start.
         JobsRead = "jobs.read",
         /// Asks for files of what it may read, and fetches them.
@@ -172,7 +172,7 @@ impl Permission {
                 | Self::WindDownsRun
                 | Self::DestinationsChange
                 | Self::SettlementsOpen
-                | Self::PayoutRequestsMake
+                | Self::SettlementsReturn
                 | Self::TopupsRefund
                 | Self::PaymentsRefund
                 | Self::TermsChange

@@ -33,7 +33,7 @@ pub(crate) struct ReturnBody {
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/returns")
     .summary("Requests that a settlement's transfer is booked as returned by the bank.")
     .about("Once it is approved, the merchant is owed the amount again, and its next settlement pays it.")
-    .permission(Permission::PayoutRequestsMake)
+    .permission(Permission::SettlementsReturn)
     .id("merchant_id", "The merchant's id.")
     .id("id", "The settlement's id.")
     .body::<ReturnBody>()

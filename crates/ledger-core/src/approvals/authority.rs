@@ -61,7 +61,7 @@ impl Command {
             | Self::CashReversal(_) => Permission::CashDepositsRecord,
             Self::Destination { .. } => Permission::DestinationsChange,
             Self::SettlementOpen { .. } | Self::SettlementRun { .. } => Permission::SettlementsOpen,
-            Self::SettlementReturn(_) => Permission::PayoutRequestsMake,
+            Self::SettlementReturn(_) => Permission::SettlementsReturn,
             Self::SettlementSchedule { .. } => Permission::DestinationsChange,
             Self::CounterOpen { .. } | Self::EnrolmentCode { .. } => Permission::TerminalsManage,
             Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,

@@ -125,9 +125,9 @@ pub const COMMAND_RULES: [CommandRule; 34] =
             .of(&[SubjectRule::any(Subject::Merchant, "merchant")]),
         rule(Operation::SettlementOpen, Permission::SettlementsOpen, ScopeRule::Named, "the merchant")
             .of(&[SubjectRule::any(Subject::Merchant, "merchant").and("without an open settlement")]),
-        rule(Operation::SettlementReturn, Permission::PayoutRequestsMake, ScopeRule::Named, "the merchant")
+        rule(Operation::SettlementReturn, Permission::SettlementsReturn, ScopeRule::Named, "the merchant")
             .of(&[SubjectRule::only(Subject::Settlement, "settlement", PAID)
-                .and("by a bank file that is not being sent again")]),
+                .and("by a bank file")]),
         rule(Operation::SettlementRunStart, Permission::SettlementsOpen, ScopeRule::Class, "all merchants")
             .of(&[SubjectRule::any(Subject::Merchant, "merchant")
                 .and("but the period of one that is not `active` stays open")]),

@@ -123,7 +123,7 @@ impl AdminRole {
                 Permission::TopupsRefund,
                 Permission::TopupDecisionsRequest,
                 Permission::SettlementsOpen,
-                Permission::PayoutRequestsMake,
+                Permission::SettlementsReturn,
                 Permission::FilesRead,
                 Permission::ReconciliationRun,
             ],
