@@ -126,8 +126,7 @@ pub const COMMAND_RULES: [CommandRule; 34] =
         rule(Operation::SettlementOpen, Permission::SettlementsOpen, ScopeRule::Named, "the merchant")
             .of(&[SubjectRule::any(Subject::Merchant, "merchant").and("without an open settlement")]),
         rule(Operation::SettlementReturn, Permission::SettlementsReturn, ScopeRule::Named, "the merchant")
-            .of(&[SubjectRule::only(Subject::Settlement, "settlement", PAID)
-                .and("by a bank file")]),
+            .of(&[SubjectRule::only(Subject::Settlement, "settlement", PAID).and("by a bank file")]),
         rule(Operation::SettlementRunStart, Permission::SettlementsOpen, ScopeRule::Class, "all merchants")
             .of(&[SubjectRule::any(Subject::Merchant, "merchant")
                 .and("but the period of one that is not `active` stays open")]),

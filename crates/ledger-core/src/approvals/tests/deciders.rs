@@ -43,7 +43,7 @@ fn command_has_no_decider_if_all_others_asked_for_it_or_are_its_subject() {
     }
     // What has ended needs none.
     for state in ApprovalState::ALL {
-        let is_without = has_no_decider(&in_state(state), &[requester.clone()], cx().now);
+        let is_without = has_no_decider(&in_state(state), std::slice::from_ref(&requester), cx().now);
         assert_eq!(is_without, state == ApprovalState::Pending, "{state:?}");
     }
 }
@@ -57,7 +57,7 @@ fn invitation_to_the_address_of_the_only_other_decider_has_none() {
         email: decider.email.clone(),
     };
     let approval = of(command);
-    assert!(has_no_decider(&approval, &[decider.clone()], cx().now));
+    assert!(has_no_decider(&approval, std::slice::from_ref(&decider), cx().now));
     let elsewhere = StaffMember { email: FreeText::email("jiro@example.jp").unwrap(), ..decider };
     assert!(!has_no_decider(&approval, &[elsewhere], cx().now));
 }
