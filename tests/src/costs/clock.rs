@@ -2,6 +2,7 @@
 
 use ledger_core::time::Timestamp;
 use ledger_runtime::clock::Clock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// The instants of two seconds, and the one that both are moved into.
 const PAIR_MS: i64 = 2_000;
@@ -16,12 +17,20 @@ pub fn even(clock: Clock) -> Clock {
     Clock::from_fn(move || full(clock.now()))
 }
 
-/// A clock that runs at a tenth of this one's speed, from here on: what is cached for a minute stays so on a slow machine.
+/// A clock that runs at a tenth of this one's speed, from here on: what is cached for a minute stays so on a slow machine. Each
+/// reading is later than the last: steps of one millisecond would have one key, and be tried again on a fast machine.
 #[must_use]
 pub fn slow(clock: Clock) -> Clock {
     const SLOWER: i64 = 10;
     let began = clock.now().millis();
-    Clock::from_fn(move || Timestamp::from_millis(began + (clock.now().millis() - began) / SLOWER))
+    let last = AtomicI64::new(began);
+    Clock::from_fn(move || {
+        let slowed = began + (clock.now().millis() - began) / SLOWER;
+        // A number that ends in zero would be moved to the next one.
+        let after = |last: i64| slowed.max(last + 1 + i64::from(last % 10 == 9));
+        let last = last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(after(last)));
+        Timestamp::from_millis(last.map_or(slowed, after))
+    })
 }
 
 /// An instant near this one that has no zeros at the end, neither in seconds (two) nor in milliseconds (one). A later

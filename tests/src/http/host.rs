@@ -24,10 +24,15 @@ use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Psp, Stripe};
 use ledger_runtime::readback::MetricSource;
 use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// The random bytes that are drawn at once.
+const RANDOM_BYTES: usize = 16;
 
 /// A running stack.
 #[derive(Debug)]
@@ -108,12 +113,29 @@ pub fn bare(store: (Client, &str), clock: Clock) -> (App, Counting) {
 /// The same with limits of callers.
 #[must_use]
 pub fn bare_limited((client, table): (Client, &str), clock: Clock, callers: CallerConfig) -> (App, Counting) {
-    let (entropy, counting) = (Entropy::system(), Counting::new(clock.clone()));
+    let (entropy, counting) = (spread_alike(), Counting::new(clock.clone()));
     let dynamo = Dynamo::from_client(client, table, entropy.clone());
     let config = Config { tenant_requests: RequestRate::MAX, callers, ..Config::of_table(table) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
     let ledger = ledger.with_marker_keys(marker_keys::in_memory());
     (App::new(ledger, config).with_pin_keys(test_pin_keys()), counting)
+}
+
+/// Randomness whose last byte follows from how much was drawn before: it is what ids are spread over shards by, so that one test
+/// spreads them in each run alike, and reads as much.
+fn spread_alike() -> Entropy {
+    let drawn = AtomicU64::new(0);
+    let system = Entropy::system();
+    Entropy::from_fn(move |bytes| {
+        for chunk in bytes.chunks_mut(RANDOM_BYTES) {
+            let random = system.bytes::<RANDOM_BYTES>()?;
+            chunk.iter_mut().zip(random).for_each(|(byte, random)| *byte = random);
+        }
+        if let Some(last) = bytes.last_mut() {
+            *last = Sha256::digest(drawn.fetch_add(1, Ordering::SeqCst).to_be_bytes())[0];
+        }
+        Ok(())
+    })
 }
 
 /// The keys of cards' PINs that every function of a test has, whichever stack runs it.

@@ -72,4 +72,15 @@ pub const RULES: &[Rule] = &[
         name: "a decision about the decider's own employer is refused before it is written, by vectors of other names",
         lines: &["vector removed: approval_approve"],
     },
+    Rule {
+        name: "a bank file is put once, and no request has a record beside its approval",
+        lines: &[
+            "Update merchant SETTLEMENT without clause attribute_not_exists(#resend_id)",
+            "row removed: merchant SETTLEMENT given but resend_id: *",
+            "vector removed: approval_reject",
+            "vector removed: approval_withdraw",
+            "vector removed: reads/requests",
+            "vector removed: settlement_resend",
+        ],
+    },
 ];
