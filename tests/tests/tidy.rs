@@ -3,7 +3,7 @@
 use ledger_tests::costs::{Costs, page};
 use ledger_tests::documents::{broken_links, documents, named_paths};
 use ledger_tests::{sources, tree};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The text of a source file before its unit tests, without comments.
 fn code(file: &Path) -> String {
@@ -277,6 +277,39 @@ fn modules_use_only_modules_before_them() {
             seen.insert(module.to_owned());
         }
         assert_eq!(seen, order.into_iter().collect(), "{package}: lib.rs lists a module that does not exist");
+    }
+}
+
+/// The shared tests' modules without the feature `stack`, from one file down. Modules of other crates are left out.
+fn without_stack(file: &Path, folder: &Path, found: &mut Vec<PathBuf>) {
+    found.push(file.to_owned());
+    let (code, mut is_left_out) = (code(file), false);
+    for line in code.lines() {
+        let module = line.trim_start_matches("pub ").strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';'));
+        if let Some(module) = module.filter(|_| !is_left_out) {
+            let (flat, nested) = (folder.join(format!("{module}.rs")), folder.join(module).join("mod.rs"));
+            without_stack(if flat.exists() { &flat } else { &nested }, &folder.join(module), found);
+        }
+        is_left_out = line == "#[cfg(feature = \"stack\")]" || line.starts_with("#[path = ");
+    }
+}
+
+/// Only `.ci/run --release` compiles them so.
+#[test]
+fn modules_without_the_feature_stack_name_no_crate_of_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let names: Vec<_> = manifest.split("\"dep:").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(names.contains(&"ledger-local"), "{names:?}");
+    let mut files = Vec::new();
+    without_stack(&folder.join("src/lib.rs"), &folder.join("src"), &mut files);
+    assert!(files.contains(&folder.join("src/audit/rows.rs")), "{files:?}");
+    for file in files {
+        let code = code(&file);
+        for name in &names {
+            let uses = format!("use {}::", name.replace('-', "_"));
+            assert!(!code.contains(&uses), "{}: {uses} without the feature `stack`", file.display());
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::topups::DecisionRequest;
 use crate::views::PendingApprovalView;
 use ledger_core::approvals::{
-    APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, Seen, may_approve, plan_approve, plan_request,
+    Approval, ApprovalRequest, Approve, Command, Seen, may_approve, plan_approve, plan_request,
     plan_withdraw_of_disabled,
 };
 use ledger_core::customers::sign_in::own_of;
@@ -29,11 +29,9 @@ use ledger_core::operation::Operation;
 use ledger_core::permission::Permission;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
-use ledger_core::reads;
 use ledger_core::staff::StaffMember;
 use ledger_core::terms::TenantTerms;
 use ledger_core::ties::Resolver;
-use ledger_core::time::CLOCK_SKEW;
 use ledger_core::topups::{DecisionSeen, TopupDecision};
 use ledger_core::transaction::{Planned, Provenance, Transaction};
 use std::collections::BTreeMap;
@@ -222,17 +220,8 @@ impl App {
     async fn try_withdraw_requests_of(&self, who: &Member, id: StaffId) -> Result<(), Problem> {
         let tenant = who.tenant();
         let (by, requester) = (self.staff_member(who, who.id()).await?, self.staff_member(who, id).await?);
-        let now = self.now();
-        let from = now.minus(APPROVAL_LIFETIME);
-        let mut month = Some(now.plus(CLOCK_SKEW).utc_month());
-        while let Some(of) = month.filter(|month| *month >= from.utc_month()) {
-            for item in self.dynamo().query(&reads::approvals(tenant, of, Some(from), None)).await? {
-                let approval = Approval::read(&item)?;
-                if approval.requested_by == id {
-                    self.withdraw_of_disabled(tenant, &approval, (&requester, &by)).await?;
-                }
-            }
-            month = of.previous();
+        for approval in self.pending_commands(tenant).await?.iter().filter(|approval| approval.requested_by == id) {
+            self.withdraw_of_disabled(tenant, approval, (&requester, &by)).await?;
         }
         Ok(())
     }

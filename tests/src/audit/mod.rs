@@ -25,6 +25,8 @@ macro_rules! ensure_eq {
 mod aggregates;
 mod balances;
 mod cash;
+#[cfg(feature = "stack")]
+mod changes;
 mod clawbacks;
 mod compact;
 mod credits;

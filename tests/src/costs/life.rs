@@ -1,6 +1,6 @@
 //! Measures what becomes of an operation's records: by the workers themselves, for many records at once and for one.
 
-use super::clock::{even, slow};
+use super::clock::measuring;
 use super::kept::{BUSY, Left, LifeStep, SETTLEMENT, Storage};
 use super::parties::take_shards;
 use super::requests::{stored, units};
@@ -66,8 +66,8 @@ fn step(operation: &str, step: &str, busy: Units, thin: Units) -> LifeStep {
 async fn measure_some(subjects: &'static [Subject]) -> Vec<Measured> {
     let tap = Tap::default();
     // One clock: the workers are ahead of the requests by the same time at every moment.
-    let clock = slow(Clock::system());
-    let (of_app, of_requests) = (tap.clone(), even(clock.clone()));
+    let clock = measuring(Clock::system());
+    let (of_app, of_requests) = (tap.clone(), clock.clone());
     let host = Host::with_app(|backend| async move {
         of_app.app((&backend.dynamodb_url, &backend.table), Attempts::Retried, of_requests, &backend.stripe).await
     });

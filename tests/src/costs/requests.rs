@@ -1,6 +1,6 @@
 //! Measures what each request costs.
 
-use super::clock::{even, slow};
+use super::clock::measuring;
 use super::kept::RequestCost;
 use super::size::bytes_of;
 use super::subjects::points_alone;
@@ -31,7 +31,7 @@ pub async fn tapped(tenant: &str) -> (Stage, Tap) {
 /// The same for a tenant with changed terms.
 pub async fn tapped_with(tenant: &str, change: impl Fn(&mut TenantTerms)) -> (Stage, Tap) {
     let tap = Tap::default();
-    let (of_app, clock) = (tap.clone(), even(slow(Clock::system())));
+    let (of_app, clock) = (tap.clone(), measuring(Clock::system()));
     let host = Host::with_app(|backend| async move {
         of_app.app((&backend.dynamodb_url, &backend.table), Attempts::Retried, clock, &backend.stripe).await
     });

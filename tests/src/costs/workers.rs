@@ -1,6 +1,5 @@
 //! The workers, over a connection that counts their units.
 
-use super::clock::even;
 use super::units::Units;
 use crate::cloud::gate;
 use crate::http::event_tap::EventTap;
@@ -22,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Sealing lists each act once more until it is fifteen minutes old. With workers that far ahead, a run lists no act that
-/// an earlier run has sealed.
+/// an earlier run has sealed. Whole hundreds of seconds keep the size of an instant.
 const AHEAD: Duration = Duration::from_secs(15 * 60);
 
 pub(super) struct Workers {
@@ -45,7 +44,7 @@ impl Workers {
         let (tap, stack) = (Tap::default(), host.stack());
         let clock = Clock::from_fn(move || of_requests.now().plus(AHEAD));
         let store = (stack.dynamodb_url(), stack.table());
-        let (app, _) = tap.app(store, Attempts::Retried, even(clock), stack.stripe()).await;
+        let (app, _) = tap.app(store, Attempts::Retried, clock, stack.stripe()).await;
         tap.meter();
         let publisher = Publisher::new(&app, Arc::new(EventTap::default()));
         let settler = local_settler(&app);

@@ -4,13 +4,15 @@ use ledger_core::dynamo::Value;
 use ledger_core::keys::attr;
 use ledger_core::time::Timestamp;
 use ledger_runtime::clock::Clock;
-use ledger_tests::costs::clock::even;
+use ledger_tests::costs::clock::measuring;
 use ledger_tests::costs::floors::FLOORS;
 use ledger_tests::costs::kept::{Costs, Left, LifeStep, RequestCost, Storage};
 use ledger_tests::costs::page::filled;
 use ledger_tests::costs::prices::{of_month, of_reads, of_write_unit, of_writes};
 use ledger_tests::costs::size::bytes_of;
 use ledger_tests::costs::units::{Halves, Tenths, Units};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 const SECOND_MS: i64 = 1_000;
 /// The period in which an expiry in seconds has two zeros at the end for one second.
@@ -111,19 +113,40 @@ fn expiry_is_as_large_at_each_instant() {
     assert_eq!(at("1800000000"), at("1812345678"));
 }
 
-/// The instant of an even clock when the clock that it is made from is at this one.
-fn even_at(at: Timestamp) -> Timestamp {
-    even(Clock::from_fn(move || at)).now()
+/// Asserts that an instant has no zeros at the end, neither in seconds nor in milliseconds, and is later than another.
+fn assert_full_after(before: Timestamp, at: Timestamp) {
+    assert!(
+        at.millis() % 10 != 0 && at.seconds() % 100 != 0 && at > before,
+        "{} after {}",
+        at.millis(),
+        before.millis()
+    );
 }
 
 #[test]
-fn even_clock_instants_have_no_zeros_at_the_end_and_keep_their_order() {
+fn measuring_clock_read_at_one_instant_shows_each_time_a_later_one_without_zeros() {
+    let start = Timestamp::from_millis(1_800_000_000_000);
+    let clock = measuring(Clock::from_fn(move || start));
+    let mut before = start;
+    while before.millis() < start.millis() + 2 * CENTURY_MS {
+        let at = clock.now();
+        assert_full_after(before, at);
+        before = at;
+    }
+}
+
+#[test]
+fn measuring_clock_runs_at_a_tenth_of_the_speed() {
     let start = 1_800_000_000_000;
-    let moved = (start..start + 2 * CENTURY_MS).map(|millis| (millis, even_at(Timestamp::from_millis(millis))));
-    let mut before = Timestamp::from_millis(start);
-    for (millis, at) in moved {
-        assert!(at.millis() % 10 != 0 && at.seconds() % 100 != 0, "{millis}: {}", at.millis());
-        assert!(at >= before && (at.millis() - millis).abs() <= SECOND_MS + 1, "{millis}: {}", at.millis());
+    let reached = Arc::new(AtomicI64::new(start));
+    let of_clock = Arc::clone(&reached);
+    let clock = measuring(Clock::from_fn(move || Timestamp::from_millis(of_clock.load(Ordering::SeqCst))));
+    let mut before = Timestamp::from_millis(start - 1);
+    for passed in (0..2 * CENTURY_MS).step_by(7) {
+        reached.store(start + 10 * passed, Ordering::SeqCst);
+        let at = clock.now();
+        assert_full_after(before, at);
+        assert!((passed..=passed + SECOND_MS + 1).contains(&(at.millis() - start)), "{passed}: {}", at.millis());
         before = at;
     }
 }

@@ -3,12 +3,11 @@
 use crate::app::App;
 use crate::metrics::Metric;
 use crate::problem::Problem;
-use ledger_core::approvals::{APPROVAL_LIFETIME, Approval, ApprovalState, has_no_decider, is_decider_looked_for};
+use ledger_core::approvals::{has_no_decider, is_decider_looked_for};
 use ledger_core::ids::{Employer, Tenant};
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::staff::StaffMember;
-use ledger_core::time::CLOCK_SKEW;
 
 impl App {
     /// Counts once that a tenant has pending commands on which no member may decide, in the first two minutes of each hour. Two
@@ -38,20 +37,5 @@ impl App {
             tracing::warn!(%tenant, approval = %approval.id, %command, "no member may decide on a command");
         }
         Ok(())
-    }
-
-    /// The commands of a tenant that await approval. Older ones have expired.
-    async fn pending_commands(&self, tenant: &Tenant) -> Result<Vec<Approval>, Problem> {
-        let now = self.now();
-        let from = now.minus(APPROVAL_LIFETIME);
-        let (mut pending, mut month) = (Vec::new(), Some(now.plus(CLOCK_SKEW).utc_month()));
-        while let Some(of) = month.filter(|month| *month >= from.utc_month()) {
-            for item in self.dynamo().query(&reads::approvals(tenant, of, Some(from), None)).await? {
-                let approval = Approval::read(&item)?;
-                pending.extend((approval.state(now) == ApprovalState::Pending).then_some(approval));
-            }
-            month = of.previous();
-        }
-        Ok(pending)
     }
 }

@@ -43,6 +43,25 @@ impl App {
         Ok(Page { items, next_cursor })
     }
 
+    /// All commands of a tenant that await approval.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read, 500 if a command is malformed.
+    pub(super) async fn pending_commands(&self, tenant: &Tenant) -> Result<Vec<Approval>, Problem> {
+        let now = self.now();
+        // Older ones have expired.
+        let from = now.minus(APPROVAL_LIFETIME);
+        let (mut pending, mut month) = (Vec::new(), Some(now.plus(CLOCK_SKEW).utc_month()));
+        while let Some(of) = month.filter(|month| *month >= from.utc_month()) {
+            for item in self.dynamo().query(&reads::approvals(tenant, of, Some(from), None)).await? {
+                let approval = Approval::read(&item)?;
+                pending.extend((approval.state(now) == ApprovalState::Pending).then_some(approval));
+            }
+            month = of.previous();
+        }
+        Ok(pending)
+    }
+
     /// The commands of a page, and the cursor of the next one.
     async fn inbox(
         &self,
