@@ -73,6 +73,8 @@ pub fn role(role: Role) -> &'static str {
         Role::Seal => "seal",
         Role::Sealed => "sealed",
         Role::Erased => "erased",
+        Role::BankTransfer => "bank_transfer",
+        Role::BankFile => "bank_file",
         Role::Returned => "returned",
         Role::Period => "period",
         Role::CashRoom => "cash_room",

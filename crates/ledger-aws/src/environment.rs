@@ -3,7 +3,6 @@
 use crate::cloud_watch::CloudWatch;
 use crate::event_bus::EventBus;
 use crate::file_store::S3FileStore;
-use crate::payout_files::S3Files;
 use crate::reports::S3Reports;
 use crate::secrets::SecretsManager;
 use crate::sqs::SqsSink;
@@ -125,7 +124,7 @@ impl Environment {
         Some(Publisher::new(&self.app, Arc::new(SqsSink::new(&self.sdk, queues))))
     }
 
-    /// The runner of settlement tasks, with the KYC check and the bucket that the environment names.
+    /// The runner of settlement tasks, with the KYC check that the environment names.
     ///
     /// # Errors
     /// [`StartError::Kyc`] if the client of the KYC check could not be made.
@@ -137,8 +136,7 @@ impl Environment {
             }
             None => None,
         };
-        let files = access.bucket.as_deref().map(|bucket| S3Files::new(&self.sdk, bucket));
-        Ok(Settler::new(&self.app, kyc.map(|kyc| Arc::new(kyc) as _), files.map(|files| Arc::new(files) as _)))
+        Ok(Settler::new(&self.app, kyc.map(|kyc| Arc::new(kyc) as _)))
     }
 
     /// The state machine of settlements; `None` if the environment names none.

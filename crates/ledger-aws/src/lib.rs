@@ -10,7 +10,6 @@ mod export;
 mod file_store;
 mod gateway;
 mod objects;
-mod payout_files;
 mod records;
 mod reports;
 mod secrets;

@@ -38,8 +38,10 @@ pub enum TenantAccount {
     Disputes,
     /// Credits to closed accounts.
     Unclaimed,
-    /// Money on its way to merchants' bank accounts.
+    /// Money on its way to merchants' bank accounts: what settlements booked, until the bank has debited it.
     BankClearing,
+    /// What the bank has paid from the tenant's account.
+    Bank,
     /// Consumption tax on fees. Collected for the state, so kept apart from the fee income.
     ConsumptionTax,
     /// Money that the payment provider moved otherwise than the books expect, until its cause is known.
@@ -83,6 +85,7 @@ impl Account {
             T::Disputes,
             T::Unclaimed,
             T::BankClearing,
+            T::Bank,
             T::ConsumptionTax,
             T::OpeningBalances,
             T::Suspense,
@@ -100,21 +103,28 @@ impl fmt::Display for Account {
             Self::Customer(id) => write!(f, "customer:{id}"),
             Self::Card(id) => write!(f, "card:{id}"),
             Self::Merchant(id) => write!(f, "merchant:{id}"),
-            Self::Tenant(account) => f.write_str(match account {
-                TenantAccount::StripeClearing => "stripe_clearing",
-                TenantAccount::CashClearing => "cash_clearing",
-                TenantAccount::PointsIssued => "points_issued",
-                TenantAccount::Fees => "fees",
-                TenantAccount::Adjustments => "adjustments",
-                TenantAccount::Breakage => "breakage",
-                TenantAccount::Disputes => "disputes",
-                TenantAccount::Unclaimed => "unclaimed",
-                TenantAccount::BankClearing => "bank_clearing",
-                TenantAccount::ConsumptionTax => "consumption_tax",
-                TenantAccount::OpeningBalances => "opening_balances",
-                TenantAccount::Suspense => "suspense",
-            }),
+            Self::Tenant(account) => account.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for TenantAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::StripeClearing => "stripe_clearing",
+            Self::CashClearing => "cash_clearing",
+            Self::PointsIssued => "points_issued",
+            Self::Fees => "fees",
+            Self::Adjustments => "adjustments",
+            Self::Breakage => "breakage",
+            Self::Disputes => "disputes",
+            Self::Unclaimed => "unclaimed",
+            Self::BankClearing => "bank_clearing",
+            Self::Bank => "bank",
+            Self::ConsumptionTax => "consumption_tax",
+            Self::OpeningBalances => "opening_balances",
+            Self::Suspense => "suspense",
+        })
     }
 }
 

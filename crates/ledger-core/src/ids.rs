@@ -1,6 +1,7 @@
 //! Tenants, the typed ids of all resources, and the parties of a transaction. Each kind of id is a type.
 
-use crate::time::Timestamp;
+use crate::canonical::parse_canonical;
+use crate::time::{BusinessDate, Timestamp};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use uuid::Uuid;
@@ -38,6 +39,48 @@ impl Tenant {
 impl fmt::Display for Tenant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// A bank file: its payment day and its number on that day, from 1 to 99. As text `2026-12-10-01`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BankFileId {
+    /// The payment day.
+    pub pay_on: BusinessDate,
+    number: u8,
+}
+
+impl BankFileId {
+    const LAST: u8 = 99;
+
+    /// The first file of a day.
+    #[must_use]
+    pub fn first(pay_on: BusinessDate) -> Self {
+        Self { pay_on, number: 1 }
+    }
+
+    /// The next file of the day; `None` after the 99th.
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        let number = self.number.checked_add(1).filter(|number| *number <= Self::LAST)?;
+        Some(Self { number, ..self })
+    }
+
+    /// Parses the canonical text.
+    ///
+    /// # Errors
+    /// [`IdError`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let parts = text.rsplit_once('-').filter(|(_, number)| number.len() == 2).ok_or(IdError)?;
+        let number = parse_canonical(parts.1.strip_prefix('0').unwrap_or(parts.1));
+        let number = number.filter(|number| (1..=Self::LAST).contains(number)).ok_or(IdError)?;
+        Ok(Self { pay_on: BusinessDate::parse(parts.0).map_err(|_| IdError)?, number })
+    }
+}
+
+impl fmt::Display for BankFileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{:02}", self.pay_on, self.number)
     }
 }
 

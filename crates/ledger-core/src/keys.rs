@@ -2,7 +2,7 @@
 //!
 //! A key needs a `Tenant`, which comes from a verified identity only, so code cannot name another tenant's keys.
 
-use crate::account::Account;
+use crate::account::{Account, TenantAccount};
 use crate::ids::{
     CardId, CustomerId, MerchantId, PaymentId, Principal, RefundId, Tenant, TerminalId, TopupId, TransactionId,
 };
@@ -11,6 +11,7 @@ use crate::operation::Operation;
 use crate::psp::{EventId, PspId};
 
 mod audit;
+mod bank_file;
 mod calendar;
 mod card;
 mod due;
@@ -32,6 +33,8 @@ mod trail;
 
 pub(crate) use audit::{AUDIT_PARTITION, NOTICE, partition_of_act};
 pub use audit::{AUDIT_SHARDS, audit, day_of_act, notice};
+pub(crate) use bank_file::{FILE, FILE_PART, TRANSFER};
+pub use bank_file::{bank_file, bank_file_part, bank_files_partition, bank_transfer};
 pub use calendar::settlement_calendar;
 pub use card::{card, card_pin};
 pub use due::{
@@ -130,6 +133,9 @@ pub const INDEX_DUE: &str = "due";
 /// The sort key of a customer's legacy item.
 pub const GOD_RECORD: &str = "customer";
 
+/// The kind of the partitions of the tenant's own accounts.
+pub(crate) const OWN: &str = "own";
+
 /// An item's primary key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
@@ -219,13 +225,15 @@ impl Partition {
         }
     }
 
-    /// The partition of an account's journal entries, or `None` for the tenant's own accounts.
+    /// The partition of an account's journal entries. Of the tenant's own accounts `bank` alone has one: what the bank debited is of
+    /// many merchants.
     #[must_use]
     pub fn account(tenant: &Tenant, account: Account) -> Option<Self> {
         match account {
             Account::Customer(id) => Some(Self::customer(tenant, id)),
             Account::Card(id) => Some(Self::card(tenant, id)),
             Account::Merchant(id) => Some(Self::merchant(tenant, id)),
+            Account::Tenant(TenantAccount::Bank) => Some(Self::of(tenant, OWN, TenantAccount::Bank)),
             Account::Tenant(_) => None,
         }
     }

@@ -15,7 +15,7 @@
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
 //!    `returning`, `wallets`, `jobs`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
-//!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `shops`, `terminals`, `cash_rooms`,
+//!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `bank_files`, `settlements`, `shops`, `terminals`, `cash_rooms`,
 //!    `refund_rooms`, `merchants`, `merchant_qr`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `ties`,
 //!    `settlement_runs`, `wind_downs`, `files`, `erasure`, `approvals`, `previews`.
 //! 7. What is derived from the books: `lists`, `trail`, `sealing`, `figures`, `migration`, `reconcile`, `events`.
@@ -27,6 +27,7 @@ pub mod approvals;
 pub mod asset_budgets;
 pub mod audit;
 pub mod bank;
+pub mod bank_files;
 pub mod calendar;
 pub mod canonical;
 pub mod card_state;

@@ -191,6 +191,22 @@ words! {
         SettlementReturned = "settlement_returned",
         /// A transfer that the bank returned is booked: one person requested it and another approved it.
         SettlementReturn = "settlement_return",
+        /// A bank file is begun, by a worker or a person.
+        BankFileCut = "bank_file_cut",
+        /// A person reads a bank file's content; not keyed.
+        BankFileRead = "bank_file_read",
+        /// A person records that the bank has accepted a file.
+        BankFileAccept = "bank_file_accept",
+        /// Another person records that the bank has debited a file's sum.
+        BankFileDebit = "bank_file_debit",
+        /// Two people record that the bank has rejected a file.
+        BankFileReject = "bank_file_reject",
+        /// Two people take a file back from the bank.
+        BankFileWithdraw = "bank_file_withdraw",
+        /// Two people take back that a file was accepted.
+        BankFileReopen = "bank_file_reopen",
+        /// A person puts the transfers of a file that was rejected or withdrawn into one with another day.
+        BankFileSupersede = "bank_file_supersede",
         /// The operator asks for a reconciliation.
         ReconciliationRequest = "reconciliation_request",
         /// A worker reconciles; not keyed.

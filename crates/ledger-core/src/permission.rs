@@ -98,6 +98,10 @@ permissions! {
         SettlementsRead = "settlements.read",
         /// Closes periods and resumes settlements.
         SettlementsOpen = "settlements.open",
+        /// Sees bank files, and reads their content.
+        BankFilesRead = "bank_files.read",
+        /// Begins bank files, and records what the bank did with them.
+        BankFilesMark = "bank_files.mark",
         /// Requests that a settlement's transfer is booked as returned by the bank.
         SettlementsReturn = "settlements.return",
         /// Sees jobs whose work it may see, and stops those that it may start.
@@ -173,6 +177,7 @@ impl Permission {
                 | Self::DestinationsChange
                 | Self::SettlementsOpen
                 | Self::SettlementsReturn
+                | Self::BankFilesMark
                 | Self::TopupsRefund
                 | Self::PaymentsRefund
                 | Self::TermsChange

@@ -73,6 +73,10 @@ pub enum Role {
     Sealed,
     /// A record whose text is erased.
     Erased,
+    /// A transfer to a merchant's bank account.
+    BankTransfer,
+    /// A bank file, or the list of transfers that one transaction took into it.
+    BankFile,
     /// Money of a paid settlement that was returned.
     Returned,
     /// A merchant's closed period.

@@ -161,7 +161,7 @@ impl fmt::Display for UtcDay {
 }
 
 /// A calendar day in Japan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BusinessDate(jiff::civil::Date);
 
 impl BusinessDate {

@@ -46,8 +46,6 @@ pub enum ProviderAnswer {
     },
     /// The KYC check passed, with the KYC provider's reference.
     Passed(String),
-    /// A file was stored for the bank, under this name.
-    Stored(String),
 }
 
 /// A step's trail record, before it is added to a transaction.
@@ -254,7 +252,6 @@ impl ProviderAnswer {
                 map(&[("outcome", "reported"), ("event", event), ("kind", kind), ("psp_id", object.as_str())])
             }
             Self::Passed(reference) => map(&[("outcome", "passed"), ("reference", reference)]),
-            Self::Stored(name) => map(&[("outcome", "stored"), ("file", name)]),
         }
     }
 }

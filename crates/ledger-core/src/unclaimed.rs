@@ -140,7 +140,7 @@ pub fn plan_claim(
 }
 
 /// Builds the transaction that records a payout: the closed account's record, the journal entry and the audit record. The
-/// amount goes to `bank_clearing`. Fails with `Insufficient` if less is unclaimed of the account.
+/// amount goes to `bank`: a person pays it there by hand. Fails with `Insufficient` if less is unclaimed of the account.
 ///
 /// # Errors
 /// `WrongState` if the account is not closed; [`PlanRefusal`] if it does not exist, is no customer's and no card, or the amount
@@ -166,7 +166,7 @@ pub fn plan_payout(
         home: *from,
         postings: vec![
             Posting::new(Account::Tenant(TenantAccount::Unclaimed), amount.debit()),
-            Posting::new(Account::Tenant(TenantAccount::BankClearing), amount.credit()),
+            Posting::new(Account::Tenant(TenantAccount::Bank), amount.credit()),
         ],
         references: Vec::new(),
         details: Item::from([detail(*from)]),

@@ -5,7 +5,7 @@ use crate::engine::Activity;
 use crate::events::LocalEvents;
 use crate::legacy::Legacy;
 use crate::reports::LocalReports;
-use crate::settlement::{LocalFiles, LocalKyc};
+use crate::settlement::LocalKyc;
 use aws_sdk_dynamodb::Client;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
@@ -38,8 +38,6 @@ pub struct Backend {
     pub events: LocalEvents,
     /// The simulated KYC service.
     pub kyc: LocalKyc,
-    /// The directory of the bank's files.
-    pub payouts: LocalFiles,
     /// The store of reconciliation reports.
     pub reports: LocalReports,
     /// The store of the files that staff fetch.

@@ -9,7 +9,7 @@ use crate::marker_keys;
 use crate::openapi;
 use crate::reports::LocalReports;
 use crate::seed::{self, SeedError};
-use crate::settlement::{self, LocalFiles, LocalKyc};
+use crate::settlement::{self, LocalKyc};
 use crate::worker_failures;
 use crate::workers::Workers;
 use aws_sdk_dynamodb::Client;
@@ -173,7 +173,6 @@ pub fn openapi_json() -> String {
         pin_keys: Masked::new(String::new()),
         events: LocalEvents::in_memory(),
         kyc: LocalKyc::default(),
-        payouts: LocalFiles::default(),
         reports: LocalReports::default(),
         downloads: LocalDownloads::default(),
         legacy: None,

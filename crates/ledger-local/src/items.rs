@@ -13,7 +13,7 @@ pub use parse::PageFault;
 const EVERY_ITEM: &str = "Every item";
 
 /// The pages, by their file's name.
-const PAGES: [(&str, &str); 13] = [
+const PAGES: [(&str, &str); 14] = [
     ("items-every.md", include_str!("../../../docs/architecture/items-every.md")),
     ("items-entries.md", include_str!("../../../docs/architecture/items-entries.md")),
     ("items-trail.md", include_str!("../../../docs/architecture/items-trail.md")),
@@ -22,6 +22,7 @@ const PAGES: [(&str, &str); 13] = [
     ("items-payments.md", include_str!("../../../docs/architecture/items-payments.md")),
     ("items-topups.md", include_str!("../../../docs/architecture/items-topups.md")),
     ("items-settlements.md", include_str!("../../../docs/architecture/items-settlements.md")),
+    ("items-bank-files.md", include_str!("../../../docs/architecture/items-bank-files.md")),
     ("items-runs.md", include_str!("../../../docs/architecture/items-runs.md")),
     ("items-staff.md", include_str!("../../../docs/architecture/items-staff.md")),
     ("items-tenant.md", include_str!("../../../docs/architecture/items-tenant.md")),

@@ -18,7 +18,7 @@ use crate::local_only;
 use crate::marker_keys;
 use crate::pin_keys;
 use crate::reports::LocalReports;
-use crate::settlement::{LocalFiles, LocalKyc};
+use crate::settlement::LocalKyc;
 use crate::table;
 use crate::workers::Workers;
 use axum::Router;
@@ -44,8 +44,6 @@ pub const TABLE_DEFAULT: &str = "ecopay";
 const WEBHOOK_PATH: &str = "/v1/webhooks/stripe";
 /// The file of the Stripe simulator's state, in the state directory.
 const SIMULATOR_FILE: &str = "stripe.json";
-/// The directory of the bank's files, in the state directory.
-const PAYOUTS: &str = "payouts";
 /// The directory of reconciliation reports, in the state directory.
 const REPORTS: &str = "reconciliation";
 /// The longest time that a stop waits for running requests; their clients then retry with their keys.
@@ -79,7 +77,7 @@ pub struct StackConfig {
     /// The table's name.
     pub table: String,
     /// The directory of the token issuer's key, the keys of markers and of cards' PINs, the Stripe simulator's state,
-    /// events, bank files and reports; `None` keeps them in memory.
+    /// events and reports; `None` keeps them in memory.
     pub state_directory: Option<PathBuf>,
     /// The file for the demo terminal's credential; `None` writes none.
     pub terminal_file: Option<PathBuf>,
@@ -133,7 +131,6 @@ pub struct Stack {
     stripe: StripeConfig,
     simulator: Option<Simulator>,
     kyc: LocalKyc,
-    payouts: LocalFiles,
     downloads: LocalDownloads,
     stop: oneshot::Sender<()>,
     server: JoinHandle<io::Result<()>>,
@@ -196,7 +193,6 @@ impl Stack {
                 stripe,
                 events,
                 kyc,
-                payouts,
                 downloads,
                 mounted: (Mounted { faces, declarations, demo, beside }, kept),
             }) => {
@@ -220,7 +216,6 @@ impl Stack {
                     stripe,
                     simulator,
                     kyc,
-                    payouts,
                     downloads,
                     stop,
                     server,
@@ -282,11 +277,6 @@ impl Stack {
         &self.kyc
     }
 
-    /// The store of the bank's files.
-    pub fn payouts(&self) -> &LocalFiles {
-        &self.payouts
-    }
-
     /// The store of the files that staff fetch.
     pub fn downloads(&self) -> &LocalDownloads {
         &self.downloads
@@ -324,7 +314,6 @@ struct Prepared<K> {
     stripe: StripeConfig,
     events: LocalEvents,
     kyc: LocalKyc,
-    payouts: LocalFiles,
     downloads: LocalDownloads,
     mounted: (Mounted, K),
 }
@@ -361,8 +350,7 @@ where
     let pin_keys = pin_keys::of_directory(state_directory.as_deref())?;
     let (simulator, stripe) = simulator((stripe, clock.clone()), state_directory.as_deref(), url)?;
     let reports = state_directory.as_ref().map(|directory| LocalReports::in_directory(directory.join(REPORTS)));
-    let payouts = state_directory.map(|directory| LocalFiles::in_directory(directory.join(PAYOUTS)));
-    let (kyc, payouts) = (LocalKyc::default(), payouts.unwrap_or_default());
+    let kyc = LocalKyc::default();
     let downloads = LocalDownloads::at(url);
     let backend = Backend {
         dynamodb,
@@ -376,14 +364,13 @@ where
         pin_keys,
         events: events.clone(),
         kyc: kyc.clone(),
-        payouts: payouts.clone(),
         reports: reports.unwrap_or_default(),
         downloads: downloads.clone(),
         legacy,
         activity,
         clock,
     };
-    Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, downloads, mounted: mount(backend).await? })
+    Ok(Prepared { issuer, simulator, stripe, events, kyc, downloads, mounted: mount(backend).await? })
 }
 
 /// Starts the simulator if it is chosen, and returns how the functions reach their Stripe.

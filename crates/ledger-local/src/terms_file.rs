@@ -108,6 +108,9 @@ struct SettlementFile {
     /// The time of day before which the bank takes a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     bank_cut_off: Option<String>,
+    /// The time of day at which a file is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bank_file_cut: Option<String>,
     /// How long before the payment day the bank must have a file, in banking days.
     #[serde(skip_serializing_if = "Option::is_none")]
     bank_lead_days: Option<u8>,
@@ -203,6 +206,9 @@ pub fn parse(text: &str, tenant: &Tenant) -> Result<TenantTerms, TermsError> {
         sign_ins: SignInTerms::OwnIds,
     };
     terms.check_schedule().map_err(|never| wrong("settlement.schedule", never))?;
+    if terms.bank_deadline().is_some_and(|deadline| deadline.file_cut > deadline.cut_off) {
+        return Err(wrong("settlement.bank_file_cut", "is not after settlement.bank_cut_off"));
+    }
     with_limits(terms, &file.limits)
 }
 
@@ -260,10 +266,13 @@ fn bank_deadline(file: &SettlementFile) -> Result<BankDeadline, TermsError> {
         let why = || wrong(name, format!("is {} to {}; leave it out for {default}", among.start(), among.end()));
         Some(days.unwrap_or(default)).filter(|days| among.contains(days)).ok_or_else(why)
     };
-    let cut_off = file.bank_cut_off.as_deref().map_or(Some(default.cut_off), TimeOfDay::parse);
+    let time = |name: &str, time: Option<&str>, default: TimeOfDay| {
+        time.map_or(Some(default), TimeOfDay::parse).ok_or_else(|| wrong(name, "is a time of day from 00:00 to 23:59"))
+    };
     Ok(BankDeadline {
         lead_days: days("settlement.bank_lead_days", file.bank_lead_days, default.lead_days, BankDeadline::LEAD_DAYS)?,
-        cut_off: cut_off.ok_or_else(|| wrong("settlement.bank_cut_off", "is a time of day from 00:00 to 23:59"))?,
+        cut_off: time("settlement.bank_cut_off", file.bank_cut_off.as_deref(), default.cut_off)?,
+        file_cut: time("settlement.bank_file_cut", file.bank_file_cut.as_deref(), default.file_cut)?,
         ahead_days: days(
             "settlement.bank_ahead_days",
             file.bank_ahead_days,
@@ -366,6 +375,7 @@ pub fn text(terms: &TenantTerms) -> String {
         settlement: terms.settlement.as_ref().map(|settlement| SettlementFile {
             bank_ahead_days: Some(settlement.deadline.ahead_days),
             bank_cut_off: Some(settlement.deadline.cut_off.to_string()),
+            bank_file_cut: Some(settlement.deadline.file_cut.to_string()),
             bank_lead_days: Some(settlement.deadline.lead_days),
             fee_rate: settlement.fee_rate.text(),
             registration_number: settlement.registration.as_ref().map(ToString::to_string),

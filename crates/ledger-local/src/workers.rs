@@ -75,12 +75,12 @@ impl fmt::Debug for Workers {
 impl Workers {
     /// The workers of the tenants of the table's registry.
     pub(crate) fn new(app: &App, backend: &Backend) -> Self {
-        let (kyc, files) = (Arc::new(backend.kyc.clone()), Arc::new(backend.payouts.clone()));
+        let kyc = Arc::new(backend.kyc.clone());
         Self {
             app: app.clone(),
             registry: Registry::of(app.ledger().dynamo()),
             publisher: Publisher::new(app, Arc::new(backend.events.clone())),
-            settler: Settler::new(app, Some(kyc), Some(files)),
+            settler: Settler::new(app, Some(kyc)),
             outlets: Outlets {
                 reports: Some(Arc::new(backend.reports.clone())),
                 announcer: Some(Arc::new(backend.events.clone())),

@@ -32,8 +32,10 @@ const LAST_DAY: &str = "2024-03-31";
 const DAYS_AFTER: u8 = 5;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
-/// When a day's business begins, since midnight in Japan.
-const OPENS: Duration = Duration::from_secs(9 * 60 * 60);
+/// When bank files are cut and marked, since midnight in Japan: between the cut and the bank's cut-off.
+const BANK_HOUR: Duration = Duration::from_secs(10 * 60 * 60 + 5 * 60);
+/// When a day's business begins, since midnight.
+const OPENS: Duration = Duration::from_secs(11 * 60 * 60);
 /// How long it goes on.
 const IS_OPEN: Duration = Duration::from_secs(12 * 60 * 60);
 /// When the workers run, since midnight.
@@ -136,6 +138,9 @@ pub async fn play(stage: &Stage, says: impl Fn(&str)) -> Result<Year, YearError>
     let last = days.1.days_after(DAYS_AFTER);
     says(&format!("{date}: the programme opens with {}", town.size()));
     while date <= last {
+        stage.clock.set(date.bounds().0.plus(BANK_HOUR));
+        stage.finish(&town.tenant).await?;
+        town.mark_bank_files(date).await?;
         let business = town.business_of(date, stage.span);
         let mut at = date.bounds().0.plus(OPENS);
         let step = IS_OPEN.checked_div(u32::try_from(business.len()).unwrap_or(u32::MAX)).unwrap_or(IS_OPEN);

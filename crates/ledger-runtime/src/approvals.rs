@@ -273,6 +273,7 @@ impl App {
             | Command::BulkGrant { .. }
             | Command::Adjustment(_)
             | Command::SettlementReturn(_)
+            | Command::BankFile(_)
             | Command::TopupDecision(_)
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
@@ -306,6 +307,7 @@ impl App {
             | Command::BulkGrant { .. }
             | Command::Adjustment(_)
             | Command::SettlementReturn(_)
+            | Command::BankFile(_)
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
             | Command::AssetBudget { .. }

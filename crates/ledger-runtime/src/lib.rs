@@ -7,8 +7,8 @@
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `parameter`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `file_store`, `app`, `sign_in`, `permission`.
-//! 5. Parts that handlers share: `endpoint`, `csv_file`, `cards`, `acts`, `ties`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `jobs`, `timeline`,
-//!    `reads`, `closing`, `settlement_runs`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
+//! 5. Parts that handlers share: `endpoint`, `csv_file`, `cards`, `acts`, `ties`, `approvals`, `staff`, `debts`, `refunds`, `finding`,
+//!    `lists`, `jobs`, `timeline`, `bank_files`, `reads`, `closing`, `settlement_runs`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `attempts`, `crediting`, `publishing`, `sealing`, `figures`, `files`, `settlement`, `migration`, `reconcile`, `previews`.
 
 mod acts;
@@ -16,6 +16,7 @@ pub mod announcer;
 pub mod app;
 pub mod approvals;
 pub mod attempts;
+mod bank_files;
 pub mod cache;
 pub mod callers;
 pub mod card_pins;

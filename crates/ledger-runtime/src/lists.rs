@@ -122,8 +122,8 @@ impl App {
         let found = self.newest_entries(vec![query], listing, read_max(listing.page.limit, state.is_none())).await?;
         let admits = |item: &Item| Ok(state.is_none_or(|state| item.text("state").ok() == Some(state.name())));
         let (items, next_cursor) = self.records_of(tenant, found, listing, admits).await?;
-        let view = |item| Settlement::read(item).map(|settlement| SettlementView::from(&settlement));
-        Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
+        let settlements = items.iter().map(Settlement::read).collect::<Result<Vec<_>, ItemError>>()?;
+        Ok(Page { items: self.settlement_views(tenant, &settlements).await?, next_cursor })
     }
 
     /// A page of what `view` makes of the items of a query of a partition, of which at most `read` are read.

@@ -122,6 +122,10 @@ metrics! {
     NoDecider,
     /// Payments to a merchant are above its limit of a day.
     VolumeExceeded,
+    /// The bank takes no file for a day any more, and a file of the day was not recorded as accepted, or is not superseded.
+    BankFileNotAccepted,
+    /// The day of an accepted bank file is over, and it was not recorded as debited.
+    BankFileNotDebited,
     /// The known bank holidays end soon, or do not reach a payment day.
     BankHolidaysEnd,
     /// A settlement's compensation cannot finish.

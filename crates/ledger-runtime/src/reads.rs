@@ -133,8 +133,8 @@ impl App {
         let after = page.cursor.map(Cursor::id);
         let query = reads::settlements(tenant, merchant, after).limit(page.limit.saturating_add(1));
         let (items, next_cursor) = self.newest(vec![query], page.limit, "settlement_id").await?;
-        let view = |item| Settlement::read(item).map(|settlement| SettlementView::from(&settlement));
-        Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
+        let settlements = items.iter().map(Settlement::read).collect::<Result<Vec<_>, ItemError>>()?;
+        Ok(Page { items: self.settlement_views(tenant, &settlements).await?, next_cursor })
     }
 
     /// A merchant's settlement.

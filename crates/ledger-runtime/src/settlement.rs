@@ -2,7 +2,6 @@
 //! task may run any number of times and concurrently.
 
 mod collect;
-mod files;
 mod kyc;
 mod payout;
 mod runs;
@@ -10,7 +9,6 @@ mod task;
 mod walk;
 
 pub use collect::free_records;
-pub use files::{PayoutFiles, Stored};
 pub use kyc::{HttpKyc, Kyc, KycAnswer, KycError};
 pub use runs::{Sagas, Started, start_due};
 pub use task::task_answer;
@@ -21,12 +19,10 @@ use crate::execute::{Ledger, WriteOutcome};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::topups::ProviderAccess;
-use ledger_core::account::TenantAccount;
-use ledger_core::bank::BankFile;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::operation::Operation;
-use ledger_core::settlements::{Destination, Move, Outcome, Settlement, Step, Task, UndoReason};
+use ledger_core::settlements::{Move, Outcome, Settlement, Step, Task, UndoReason};
 use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::{BuildError, Rejection, Transaction};
 use ledger_core::{keys, settlements as rules};
@@ -90,27 +86,25 @@ impl TaskInput {
     }
 }
 
-/// Runs settlements: the ledger, the KYC check, the bank's files and the PSP. Cheap to clone.
+/// Runs settlements: the ledger, the KYC check and the PSP. Cheap to clone.
 #[derive(Clone)]
 pub struct Settler {
     ledger: Ledger,
     kyc: Option<Arc<dyn Kyc>>,
-    files: Option<Arc<dyn PayoutFiles>>,
     provider: ProviderAccess,
 }
 
 impl Settler {
-    /// Creates a settler over the ledger and its PSP. A task that needs a KYC check or a store of files that is absent
-    /// fails.
+    /// Creates a settler over the ledger and its PSP. A task that needs a KYC check that is absent fails.
     #[must_use]
-    pub fn new(app: &App, kyc: Option<Arc<dyn Kyc>>, files: Option<Arc<dyn PayoutFiles>>) -> Self {
-        Self { ledger: app.ledger().clone(), kyc, files, provider: app.provider_access().clone() }
+    pub fn new(app: &App, kyc: Option<Arc<dyn Kyc>>) -> Self {
+        Self { ledger: app.ledger().clone(), kyc, provider: app.provider_access().clone() }
     }
 
     /// Runs a task to its end.
     ///
     /// # Errors
-    /// 503 if the store, the KYC check, the bank's files or the PSP did not answer: running the task again is safe. 500
+    /// 503 if the store, the KYC check or the PSP did not answer: running the task again is safe. 500
     /// for a failure that no retry fixes.
     pub async fn run(&self, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
         let mut batches = 0_u32;
@@ -153,14 +147,11 @@ impl Settler {
                         return Ok(Outcome::Wait);
                     }
                 }
-                Move::Pay => match &settlement.destination {
-                    Destination::Bank(_) => self.pay(at, &settlement).await?,
-                    Destination::Stripe { .. } => {
-                        if !self.pay_out(at, &settlement).await? {
-                            return Ok(Outcome::Wait);
-                        }
+                Move::Pay => {
+                    if !self.pay_out(at, &settlement).await? {
+                        return Ok(Outcome::Wait);
                     }
-                },
+                }
             }
         }
         Err(self.broken(at, "a task did not end"))
@@ -201,51 +192,6 @@ impl Settler {
         };
         let transaction = self.built(at, transaction)?;
         self.write_recorded((at, settlement, task), "advanced", transaction, &[answers]).await.map(|_| true)
-    }
-
-    /// Stores the file for the bank, and books the settlement as paid. A file that cannot be made counts as refused.
-    async fn pay(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
-        let (transaction, answers) = match self.file(at, settlement)? {
-            Ok(file) => {
-                self.put(at, &file).await?;
-                let to = (TenantAccount::BankClearing, Some(file.name.as_str()));
-                let paid = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
-                (paid, ProviderAnswer::Stored(file.name))
-            }
-            Err(error) => {
-                tracing::warn!(settlement = %at.id, %error, "payout file cannot be built");
-                let now = self.ledger.clock().now();
-                let refused = rules::start_undo(&at.tenant, settlement, UndoReason::PayoutRefused, now);
-                (refused, ProviderAnswer::Refused("file".to_owned()))
-            }
-        };
-        let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, PAYOUT), "advanced", transaction, &[answers]).await.map(|_| ())
-    }
-
-    fn file(
-        &self,
-        at: &SettlementRef,
-        settlement: &Settlement,
-    ) -> Result<Result<BankFile, ledger_core::bank::FileError>, Problem> {
-        let transfer =
-            rules::transfer(settlement).ok_or_else(|| self.broken(at, "the settlement has no amount to transfer"))?;
-        Ok(BankFile::new(&transfer))
-    }
-
-    async fn put(&self, at: &SettlementRef, file: &BankFile) -> Result<(), Problem> {
-        let files = self
-            .files
-            .as_ref()
-            .ok_or_else(|| self.broken(at, "the bucket for payout files is not configured: set PAYOUT_BUCKET"))?;
-        match files.put(&at.tenant, file).await {
-            Stored::New | Stored::Same => Ok(()),
-            Stored::Other => Err(self.broken(at, "a different file has the settlement's name")),
-            Stored::Unknown(why) => {
-                tracing::warn!(settlement = %at.id, why, "unknown whether the bank's file is stored");
-                Err(Problem::outcome_unknown())
-            }
-        }
     }
 
     /// Writes a transition with its trail record: the task, the transition, and the answers that led to it.

@@ -2,6 +2,7 @@
 
 mod approval;
 mod balance;
+mod bank_file;
 mod directory;
 mod history;
 mod job;
@@ -19,6 +20,7 @@ pub mod words;
 
 pub use approval::{ApprovalDetail, ApprovalView, DestinationChangeView, PendingApprovalView, TieView};
 pub use balance::{BalanceView, MetricsView};
+pub use bank_file::{BankFileContentView, BankFileView, BankTransferView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView, ShopView, unclaimed_of};
 pub use history::{HistoryView, OperationView, Page};
 pub use job::{JobDetail, JobLineView, JobView};

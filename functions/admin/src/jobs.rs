@@ -23,13 +23,14 @@ use ledger_runtime::views::{JobDetail, JobLineView, JobView, Page};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-const KINDS: &[&str] = &["grant", "card_batch", "wind_down", "settlement_run", "erasure", "file", "terms_preview"];
+const KINDS: &[&str] =
+    &["grant", "card_batch", "wind_down", "settlement_run", "bank_file", "erasure", "file", "terms_preview"];
 const STATES: &[&str] = &["waiting", "running", "stopping", "stopped", "done", "failed"];
 const LINE_STATES: &[&str] = &["done", "failed", "skipped"];
 const ABOUT_KINDS: &str = "It also needs what seeing the job's work needs: `customers.read` for a grant, winding down, an erasure and a \
                            customer's file, `cards.read` for a batch of cards, `settlements.read` for a settlement run, payees \
-                           and payouts, `figures.read` for statements, `files.read` for every file, or `terms.read` for a \
-                           preview of terms.";
+                           and payouts, `bank_files.read` for a bank file, `figures.read` for statements, `files.read` for every \
+                           file, or `terms.read` for a preview of terms.";
 
 /// Why a job is stopped.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -43,7 +44,7 @@ pub(crate) struct JobStopBody {
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/jobs")
     .summary("Lists jobs, newest first.")
     .about(
-        "Work in the background: grants to many customers, batches of cards, winding down, settlement runs, erasures, files and \
+        "Work in the background: grants to many customers, batches of cards, winding down, settlement runs, bank files, erasures, files and \
          previews of terms. Jobs whose work the caller may not see are not listed. A page may have fewer items than `limit`, or \
          none, and still a `next_cursor`. One that was just requested may be missing.",
     )
@@ -84,6 +85,7 @@ pub(crate) async fn list(
         | JobKind::CardBatch
         | JobKind::WindDown
         | JobKind::SettlementRun
+        | JobKind::BankFile
         | JobKind::Erasure
         | JobKind::TermsPreview => Ok(true),
     };
@@ -141,7 +143,7 @@ pub(crate) const STOP: Keyed = Endpoint::post("/v1/admin/jobs/{job_id}/stop")
     .summary("Stops a job.")
     .about(
         "What it has done stays done, and what it is doing at that moment may still be done; `done`, `failed` and `skipped` are \
-         those of the lines once it is `stopped`, within about a minute; a subject in flight that it left is skipped as `stopped`. An erasure cannot be stopped. It also needs what \
+         those of the lines once it is `stopped`, within about a minute; a subject in flight that it left is skipped as `stopped`. An erasure and a bank file cannot be stopped. It also needs what \
          starting the job needs: `grants.issue`, `cards.manage`, `wind_downs.run`, `settlements.open`, `files.read` or \
          `terms.change`.",
     )
@@ -149,7 +151,7 @@ pub(crate) const STOP: Keyed = Endpoint::post("/v1/admin/jobs/{job_id}/stop")
     .id("job_id", "The job's id.")
     .body::<JobStopBody>()
     .ok::<JobView>("Stopped, or stopping")
-    .when(Code::WrongState, "the job has ended, was stopped before, or is an erasure")
+    .when(Code::WrongState, "the job has ended, was stopped before, or is an erasure or a bank file")
     .when(Code::NotFound, "no such job")
     .keyed(Operation::JobStop);
 
@@ -202,6 +204,7 @@ const fn seeing(kind: JobKind) -> Permission {
         JobKind::CardBatch => Permission::CardsRead,
         JobKind::Grant | JobKind::WindDown | JobKind::Erasure => Permission::CustomersRead,
         JobKind::SettlementRun => Permission::SettlementsRead,
+        JobKind::BankFile => Permission::BankFilesRead,
         JobKind::File => Permission::FilesRead,
         JobKind::TermsPreview => Permission::TermsRead,
     }
@@ -223,6 +226,7 @@ const fn starting(kind: JobKind) -> Permission {
         JobKind::CardBatch => Permission::CardsManage,
         JobKind::WindDown => Permission::WindDownsRun,
         JobKind::SettlementRun => Permission::SettlementsOpen,
+        JobKind::BankFile => Permission::BankFilesMark,
         JobKind::Erasure => Permission::AccountsClose,
         JobKind::File => Permission::FilesRead,
         JobKind::TermsPreview => Permission::TermsChange,

@@ -10,6 +10,7 @@ mod assets;
 mod attention;
 mod audit;
 mod balances;
+mod bank_files;
 mod card_batches;
 mod card_life;
 mod cards;
@@ -120,6 +121,17 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(settlements::LIST.on(settlements::list))
         .route(settlements::GET.on(settlements::get))
         .route(settlements::RESUME.on(settlements::resume))
+        .route(bank_files::LIST.on(bank_files::list))
+        .route(bank_files::CUT.on(bank_files::cut))
+        .route(bank_files::GET.on(bank_files::get))
+        .route(bank_files::TRANSFERS.on(bank_files::transfers))
+        .route(bank_files::CONTENT.on(bank_files::content))
+        .route(bank_files::ACCEPT.on(bank_files::accept))
+        .route(bank_files::DEBIT.on(bank_files::debit))
+        .route(bank_files::REJECT.on(bank_files::reject))
+        .route(bank_files::WITHDRAW.on(bank_files::withdraw))
+        .route(bank_files::REOPEN.on(bank_files::reopen))
+        .route(bank_files::SUPERSEDE.on(bank_files::supersede))
         .route(decisions::CREATE.on(decisions::create))
         .route(decisions::GET.on(decisions::get))
         .route(returned_transfers::CREATE.on(returned_transfers::create))

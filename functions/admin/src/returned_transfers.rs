@@ -5,16 +5,17 @@ use crate::approvals;
 use crate::settlements::{ids, read};
 use axum::extract::State;
 use ledger_core::approvals::Command;
+use ledger_core::bank_files::BankTransfer;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, SettlementId};
+use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::settlements::ReturnedTransfer;
-use ledger_core::settlements::returned::is_paid_by_file;
+use ledger_core::settlements::{ReturnedTransfer, SettlementState};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::Outcome;
+use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathOf};
@@ -32,13 +33,16 @@ pub(crate) struct ReturnBody {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/returns")
     .summary("Requests that a settlement's transfer is booked as returned by the bank.")
-    .about("Once it is approved, the merchant is owed the amount again, and its next settlement pays it.")
+    .about(
+        "The bank returned it, or it is not to leave. Once that is approved, the merchant is owed the amount again, and its next \
+         settlement pays it. A file that has it and was not accepted is withdrawn first.",
+    )
     .permission(Permission::SettlementsReturn)
     .id("merchant_id", "The merchant's id.")
     .id("id", "The settlement's id.")
     .body::<ReturnBody>()
     .approvable()
-    .when(Code::WrongState, "the settlement is not paid by a bank file")
+    .when(Code::WrongState, "the settlement is not booked for the bank, or a file with it is being written or waits for the bank")
     .when(Code::NotFound, "no such settlement")
     .keyed(Operation::SettlementReturn);
 
@@ -54,8 +58,15 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&merchant, &settlement], fields).await?;
     let plan = async |cx: Context| {
         let found = read(&app, &who, (merchant, settlement), &claim).await?;
-        let amount = found.payable.clone().filter(|_| is_paid_by_file(&found)).ok_or(Failure::WrongState)?;
-        let command = Command::SettlementReturn(ReturnedTransfer { merchant, settlement, amount });
+        let (amount, day) = found.payable.clone().zip(found.transfer_on).ok_or(Failure::WrongState)?;
+        if found.state != SettlementState::Booked {
+            return Err(Failure::WrongState.into());
+        }
+        let place = keys::bank_transfer(who.tenant(), day, settlement);
+        let items = app.ledger().read_for(&claim, std::slice::from_ref(&place)).await?;
+        let transfer = BankTransfer::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        let returned = ReturnedTransfer { merchant, settlement, amount, day, file: transfer.file };
+        let command = Command::SettlementReturn(returned);
         let items = app.ledger().read_for(&claim, &command.keys(who.tenant())).await?;
         let terms = app.terms_at(who.tenant(), cx.now).await?;
         app.request_approval((&claim, &who.member()), (command, Some(&note.text()?)), &terms, &items, &cx).await

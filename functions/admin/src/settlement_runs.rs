@@ -65,7 +65,9 @@ pub(crate) struct SettlementRunView {
 pub(crate) struct RunSettlementsView {
     /// The number that go on.
     open: u32,
-    /// The number that were paid.
+    /// The number that are booked for the bank.
+    booked: u32,
+    /// The number that were paid through Stripe.
     paid: u32,
     /// The number with nothing to pay.
     carried: u32,
@@ -252,6 +254,7 @@ impl From<RunReport> for RunSettlementsView {
         let sums = report.sums;
         Self {
             open: sums.open,
+            booked: sums.booked,
             paid: sums.paid,
             carried: sums.carried,
             undone: sums.undone,

@@ -25,8 +25,19 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 /// The statuses of settlements.
-const STATUSES: &[&str] =
-    &["collecting", "held", "verified", "released", "charged", "paying", "paid", "carried", "undone", "returned"];
+const STATUSES: &[&str] = &[
+    "collecting",
+    "held",
+    "verified",
+    "released",
+    "charged",
+    "paying",
+    "booked",
+    "paid",
+    "carried",
+    "undone",
+    "returned",
+];
 
 /// A request to close a period of a merchant.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -142,7 +153,7 @@ pub(crate) async fn get(
 ) -> Result<Json<SettlementView>, Problem> {
     let (merchant, id) = ids(&merchant, &id)?;
     let settlement = app.settlement(who.tenant(), merchant, id).await?;
-    Ok(Json(SettlementView::from(&settlement)))
+    app.settlement_view(who.tenant(), &settlement).await.map(Json)
 }
 
 pub(crate) const RESUME: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/resume")

@@ -81,7 +81,7 @@ pub(crate) struct TermsChangeBody {
     /// By field: the new value as text, or null to clear it. Fields: `points_rate`, `card.cap`, `card.bonus_rate`,
     /// `card.pin_above`, `display_name`, `spent_points`, `co2.kg_per_yen`, `co2.source`, `co2.version`, `topup.points_rate`,
     /// `topup.abandoned_after_s`, `settlement.fee_rate`, `settlement.tax_rate`, `settlement.schedule`,
-    /// `settlement.bank_lead_days`, `settlement.bank_cut_off`, `settlement.bank_ahead_days`,
+    /// `settlement.bank_lead_days`, `settlement.bank_cut_off`, `settlement.bank_file_cut`, `settlement.bank_ahead_days`,
     /// `settlement.registration_number`, `refund_ceiling`, `cash_ceiling`, `cash_bonus`, `hold_hours`, `requests_per_second`, `assets.<asset>.cap`, `.transferable` and `.spendable`, of a regional currency also `.scale`, `.budgeted` and
     /// `.state`, `grant_limits.<asset>`, `limits.suspend` and `limits.<holder>.<asset>.<rule>`.
     changes: BTreeMap<String, Option<String>>,

@@ -1,6 +1,7 @@
 //! Scheduled work of a tenant: expired holds, bonuses on covered cash, jobs that go through lists, settlements to start, changed
 //! addresses to announce, and commands that no member may decide on. Concurrent workers do nothing twice.
 
+mod bank_files;
 mod bonuses;
 mod cards;
 mod erasures;
@@ -37,13 +38,16 @@ pub struct Progress {
 }
 
 /// What needs the ledger alone.
-const OF_THE_LEDGER: [DueKind; 7] = [
+const OF_THE_LEDGER: [DueKind; 10] = [
     DueKind::Work(Work::Hold),
     DueKind::Work(Work::CoveredCash),
+    DueKind::Work(Work::BankTransfer),
+    DueKind::Work(Work::BankFile),
     DueKind::Job(JobKind::Grant),
     DueKind::Job(JobKind::CardBatch),
     DueKind::Job(JobKind::WindDown),
     DueKind::Job(JobKind::SettlementRun),
+    DueKind::Job(JobKind::BankFile),
     DueKind::Job(JobKind::Erasure),
 ];
 
@@ -77,8 +81,8 @@ pub async fn run(
     announced.and(started).and(progress)
 }
 
-/// Releases expired holds, grants bonuses on covered cash, starts the runs of closing days that are over, goes on with every due
-/// job of a tenant, and once an hour looks for commands that no member may decide on. A failure of one does not stop the others.
+/// Releases expired holds, grants bonuses on covered cash, starts the runs of closing days that are over, begins bank
+/// files whose cut has come, goes on with every due job of a tenant, and once an hour looks for commands that no member may decide on. A failure of one does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later run continues.
@@ -100,10 +104,12 @@ async fn run_listed(app: &App, tenant: &Tenant, (due, time): (&mut DueList, Jobs
     // Whatever the terms are: a bonus that was due under earlier ones stays due.
     let bonuses = bonuses::run(app, tenant, due).await;
     let started = settlement_runs::start_ended_days(app, tenant, &terms).await;
+    let begun = bank_files::begin_due(app, tenant, (&terms, due)).await;
+    let reported = bank_files::report_overdue(app, tenant, due).await;
     let subjects = ring::run(app, tenant, (due, time)).await;
     let looked = app.look_for_deciders(tenant).await;
     let (expired, bonuses, subjects) = (expired?, bonuses?, subjects?);
-    started.and(looked).map(|()| Progress { expired, bonuses, subjects })
+    started.and(begun).and(reported).and(looked).map(|()| Progress { expired, bonuses, subjects })
 }
 
 /// Starts the sagas of a tenant's settlements that are due.

@@ -2,7 +2,7 @@
 //! each job of a kind in a few runs: a job that does not go on is left to a later run, and keeps no other. Settlement runs follow one
 //! another, the oldest first.
 
-use crate::{cards, erasures, subjects};
+use crate::{bank_files, cards, erasures, subjects};
 use ledger_core::grants::bulk::GrantDetails;
 use ledger_core::ids::{JobId, Tenant};
 use ledger_core::keys::JobKind;
@@ -16,8 +16,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The kinds.
-const KINDS: [JobKind; 5] =
-    [JobKind::Grant, JobKind::CardBatch, JobKind::WindDown, JobKind::SettlementRun, JobKind::Erasure];
+const KINDS: [JobKind; 6] = [
+    JobKind::Grant,
+    JobKind::CardBatch,
+    JobKind::WindDown,
+    JobKind::SettlementRun,
+    JobKind::BankFile,
+    JobKind::Erasure,
+];
 /// The most jobs of a kind that a run knows.
 const JOBS_MAX: usize = 500;
 
@@ -78,6 +84,7 @@ const fn is_in_order(kind: JobKind) -> bool {
         JobKind::Grant
         | JobKind::CardBatch
         | JobKind::WindDown
+        | JobKind::BankFile
         | JobKind::Erasure
         | JobKind::File
         | JobKind::TermsPreview => false,
@@ -123,6 +130,7 @@ async fn slice(
         JobKind::WindDown => subjects::slice::<WindDownDetails>(app, tenant, (id, until)).await,
         JobKind::SettlementRun => subjects::slice::<RunDetails>(app, tenant, (id, until)).await,
         JobKind::CardBatch => cards::slice(app, tenant, id).await,
+        JobKind::BankFile => bank_files::slice(app, tenant, id).await,
         JobKind::Erasure => erasures::slice(app, tenant, id).await,
         JobKind::File | JobKind::TermsPreview => Ok(None),
     }

@@ -36,5 +36,5 @@ pub(crate) async fn get(
     PathId(id): PathId<SettlementId>,
 ) -> Result<Json<SettlementView>, Problem> {
     let settlement = app.settlement(who.tenant(), who.merchant_id(), id).await?;
-    Ok(Json(SettlementView::from(&settlement)))
+    app.settlement_view(who.tenant(), &settlement).await.map(Json)
 }

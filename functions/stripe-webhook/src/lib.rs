@@ -154,7 +154,7 @@ impl EventSubject<'_> {
             Self::Topup(subject) => psp_executor.apply(tenant, &subject.1, &subject.0, &event.id, &event.kind).await,
             Self::Payout(payout) => {
                 let seen = (tenant, *payout, event.account.as_deref());
-                Settler::new(app, None, None).apply_payout_event(seen, &event.id, &event.kind).await
+                Settler::new(app, None).apply_payout_event(seen, &event.id, &event.kind).await
             }
         }
     }

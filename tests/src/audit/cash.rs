@@ -94,7 +94,7 @@ fn returned(audit: &Audit<'_>, merchant_pk: &str, name: &str) -> Result<Decimal,
     let mut sum = Decimal::ZERO;
     for settlement in audit.within(merchant_pk, "SETTLEMENT#").filter(|settlement| settlement.has(name)) {
         let state = settlement.text("state")?;
-        ensure!(["paid", "returned", "carried"].contains(&state), "{settlement} is {state} and has `{name}`");
+        ensure!(["booked", "paid", "returned", "carried"].contains(&state), "{settlement} is {state} and has `{name}`");
         sum += settlement.number(name)?;
     }
     Ok(sum)

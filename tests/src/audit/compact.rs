@@ -42,6 +42,8 @@ pub fn full(pk: &str, sk: &str, row: &Item) -> Result<Item, String> {
     };
     let home = match party_of("ho")? {
         Some(home) => home,
+        // The partition of an account of the tenant's own has the account's name.
+        None if kind == "own" => owner.to_owned(),
         None => opt_text(row, "home").map_or_else(|| format!("{kind}:{owner}"), str::to_owned),
     };
     let others: Vec<String> = match row.get("oa") {

@@ -71,7 +71,7 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
 /// Checks that fee, tax and payable amount of a paid settlement are its net amount.
 pub(super) fn settlements_divide_into_parts(audit: &Audit<'_>) -> Checked {
     for settlement in audit.under("SETTLEMENT#").filter(|settlement| settlement.has("payable")) {
-        if ["paid", "returned"].contains(&settlement.text("state")?) {
+        if ["booked", "paid", "returned"].contains(&settlement.text("state")?) {
             let mut sum = Decimal::ZERO;
             for part in ["fee", "tax", "payable"] {
                 sum += settlement.number(part)?;
@@ -123,5 +123,5 @@ fn is_total(name: &str) -> bool {
 
 fn is_over(settlement: Row<'_>) -> bool {
     let state = settlement.opt_text("state").unwrap_or_default();
-    ["paid", "carried", "undone", "returned"].contains(&state)
+    ["booked", "paid", "carried", "undone", "returned"].contains(&state)
 }

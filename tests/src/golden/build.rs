@@ -4,9 +4,9 @@ use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
-    build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_figures, build_hold, build_jobs,
-    build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile, build_registry,
-    build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
+    build_approvals, build_bank_files, build_card_life, build_card_pin, build_cash, build_charge, build_figures,
+    build_hold, build_jobs, build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile,
+    build_registry, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::{self, declared};
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -276,6 +276,7 @@ fn make(
         Does::Reconcile(does) => return build_reconcile::make(world, does),
         Does::Registry(does) => return Ok(build_registry::make(world, does)),
         Does::Scale(does) => return build_scale::make(world, does),
+        Does::BankFile(does) => return build_bank_files::make(world, does),
         Does::Cash(does) => return build_cash::make(world, does),
         Does::CardLife(does) => return build_card_life::make(world, does),
         Does::CardPin(does) => return build_card_pin::make(world, does, given.0),

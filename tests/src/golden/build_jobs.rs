@@ -3,6 +3,7 @@
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
 use crate::{holders, wire};
+use ledger_core::bank_files::{BankFile, BankTransfer, Content, FileJob as FileJobOfBank, FilePart};
 use ledger_core::cards::batch::CardBatch;
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::erasure::{Erasure, ErasureTexts};
@@ -41,6 +42,12 @@ pub enum JobDoes {
     CardFailed { job: String, code: String },
     /// Erases the texts of a page: the partition and sort key of each record that was found.
     Erase { job: String, found: Vec<(String, String)>, limit: usize },
+    /// Takes transfers into a bank file: those that were found, each by its day and settlement.
+    Assign { job: String, transfers: Vec<String> },
+    /// Fixes the content of a bank file.
+    Fix { job: String },
+    /// Ends the job of a bank file that was withdrawn meanwhile.
+    Leave { job: String },
     /// A slice had no certain outcome.
     Pause { job: String },
     /// A person stops the job.
@@ -87,6 +94,7 @@ pub(super) fn make(world: &World, does: &JobDoes) -> Result<Made, NoPlan> {
                 JobKind::WindDown => of_cursor::<WindDownDetails>(world, does, wind_down_page),
                 JobKind::SettlementRun => of_cursor::<RunDetails>(world, does, run_page),
                 JobKind::CardBatch => of_cursor(world, does, |_: &World, _: &CardBatch, _, _| Page::default()),
+                JobKind::BankFile => of_cursor(world, does, |_: &World, _: &FileJobOfBank, _, _| Page::default()),
                 JobKind::Erasure => of_cursor(world, does, |_: &World, _: &Erasure, _, _| Page::default()),
                 other @ (JobKind::File | JobKind::TermsPreview) => panic!("{other:?} has no cursor"),
             }
@@ -99,6 +107,24 @@ pub(super) fn make(world: &World, does: &JobDoes) -> Result<Made, NoPlan> {
             let (erasure, texts, items) = erasure(world, job, (found, *limit));
             Some(erasure.erase(&world.tenant, (&texts, &items), world.cx.now).unwrap())
         }
+        JobDoes::Assign { job, transfers } => {
+            let job = FileJobOfBank::read(item(world, job)).unwrap();
+            let transfers: Vec<BankTransfer> = transfers.iter().map(|place| transfer(world, place)).collect();
+            Some(job.assign(&world.tenant, (&file_of(world, &job), &transfers), world.cx.now).unwrap())
+        }
+        JobDoes::Leave { job } => {
+            let job = FileJobOfBank::read(item(world, job)).unwrap();
+            Some(job.leave(&world.tenant, world.cx.now).unwrap())
+        }
+        JobDoes::Fix { job } => {
+            let job = FileJobOfBank::read(item(world, job)).unwrap();
+            let file = file_of(world, &job);
+            let parts = (1..=file.parts).map(|part| world.must(&keys::bank_file_part(&world.tenant, file.id, part)));
+            let keys = parts.flat_map(|part| FilePart::read(part).unwrap().keys(&world.tenant));
+            let transfers: Vec<BankTransfer> = keys.map(|key| BankTransfer::read(world.must(&key)).unwrap()).collect();
+            let content = Content::of(&file, &transfers).unwrap();
+            Some(job.fix(&world.tenant, (&file, &content), world.cx.now).unwrap())
+        }
         JobDoes::Take { job }
         | JobDoes::Progress { job, .. }
         | JobDoes::GiveBack { job }
@@ -110,10 +136,21 @@ pub(super) fn make(world: &World, does: &JobDoes) -> Result<Made, NoPlan> {
             | JobKind::CardBatch
             | JobKind::WindDown
             | JobKind::SettlementRun
+            | JobKind::BankFile
             | JobKind::Erasure) => panic!("{other:?} is no attempt"),
         },
     };
     Ok(made.map_or(Made::Nothing, Made::Whole))
+}
+
+fn file_of(world: &World, job: &FileJobOfBank) -> BankFile {
+    BankFile::read(world.must(&keys::bank_file(&world.tenant, job.details.file))).unwrap()
+}
+
+/// A transfer by its day and settlement: `2026-12-10#<settlement>`.
+pub(super) fn transfer(world: &World, place: &str) -> BankTransfer {
+    let (day, settlement) = BankTransfer::parse_place(place).unwrap();
+    BankTransfer::read(world.must(&keys::bank_transfer(&world.tenant, day, settlement))).unwrap()
 }
 
 fn item<'a>(world: &'a World, job: &str) -> &'a Item {

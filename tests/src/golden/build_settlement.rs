@@ -5,7 +5,6 @@ use super::build::{Made, NoPlan};
 use super::build_settlement_runs::{self, RunDoes};
 use super::command::PspJson;
 use super::decode::{self, World};
-use ledger_core::account::TenantAccount;
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
@@ -48,7 +47,6 @@ pub enum SettlementStep {
     Send {},
     NextEpoch {},
     Paid {
-        clearing: String,
         reference: String,
     },
     TurnBack {
@@ -122,14 +120,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
         SettlementStep::Verified { reference } => rules::verified(tenant, &settlement, reference, now),
         SettlementStep::Send {} => sending::send(tenant, &settlement, now).map(|(_, transaction)| transaction),
         SettlementStep::NextEpoch {} => sending::next_epoch(tenant, &settlement, now),
-        SettlementStep::Paid { clearing, reference } => {
-            let clearing = match clearing.as_str() {
-                "bank_clearing" => TenantAccount::BankClearing,
-                "stripe_clearing" => TenantAccount::StripeClearing,
-                other => panic!("not a clearing account: {other}"),
-            };
-            rules::paid(tenant, &settlement, (clearing, Some(reference)), now)
-        }
+        SettlementStep::Paid { reference } => rules::paid(tenant, &settlement, reference, now),
         SettlementStep::TurnBack { why } => {
             let why = UndoReason::ALL.into_iter().find(|reason| reason.name() == why).unwrap();
             rules::start_undo(tenant, &settlement, why, now)

@@ -2,6 +2,7 @@
 //! given, so that a command always builds the same request.
 
 use super::build_approvals::ApprovalDoes;
+use super::build_bank_files::BankFileDoes;
 use super::build_card_life::CardLifeDoes;
 use super::build_card_pin::CardPinDoes;
 use super::build_cash::CashDoes;
@@ -335,6 +336,7 @@ pub enum Does {
     Shop(ShopDoes),
     Closing(ClosingDoes),
     Approval(ApprovalDoes),
+    BankFile(BankFileDoes),
     Trail(TrailDoes),
     // The lanes of the audit trail.
     Lanes(LanesDoes),

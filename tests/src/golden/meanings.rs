@@ -4,8 +4,8 @@
 use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
 use super::{
-    meanings_approvals, meanings_card_life, meanings_card_pin, meanings_cash, meanings_closing, meanings_limits,
-    meanings_migration, meanings_shops, meanings_staff, meanings_terms,
+    meanings_approvals, meanings_bank_files, meanings_card_life, meanings_card_pin, meanings_cash, meanings_closing,
+    meanings_limits, meanings_migration, meanings_shops, meanings_staff, meanings_terms,
 };
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
@@ -51,7 +51,8 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
     // A command that another person approves takes points only as a refund.
     let stale_points =
         matches!(does, "refund" | "terminal_charge_reverse" | "topup_refund" | "topup_event" | "approval");
-    let elsewhere = meanings_shops::of_shops(does, role, clause);
+    let elsewhere = meanings_bank_files::of_bank_files(role, clause);
+    let elsewhere = elsewhere.or_else(|| meanings_shops::of_shops(does, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_terms::of_terms(does, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_card_pin::meanings(role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_closing::meanings(does, sk, role, clause));

@@ -4,6 +4,7 @@
 mod balances;
 pub mod build;
 pub mod build_approvals;
+pub mod build_bank_files;
 pub mod build_card_life;
 pub mod build_card_pin;
 pub mod build_cash;
@@ -44,6 +45,7 @@ pub mod fill;
 pub mod judge;
 mod meanings;
 mod meanings_approvals;
+mod meanings_bank_files;
 mod meanings_card_life;
 mod meanings_card_pin;
 mod meanings_cash;

@@ -198,7 +198,12 @@ impl Contract {
 /// The JSON pointers of the schemas of all bodies.
 fn bodies(document: &Value) -> BTreeSet<String> {
     let mut pointers = BTreeSet::from([PROBLEM, GATEWAY_MESSAGE].map(str::to_owned));
-    pointers_of(document, String::new(), &mut pointers);
+    // A schema may have a property of the name `content`.
+    for part in ["/paths", "/components/responses", "/components/requestBodies"] {
+        if let Some(value) = document.pointer(part) {
+            pointers_of(value, part.to_owned(), &mut pointers);
+        }
+    }
     pointers
 }
 

@@ -113,6 +113,13 @@ endpoints! {
     ReturnRequest = "post_admin_merchants_merchant_id_settlements_id_returns",
     SettlementRunStart = "post_admin_settlement_runs",
     SettlementSchedule = "post_admin_merchants_merchant_id_settlement_schedule",
+    BankFileCut = "post_admin_bank_files",
+    BankFileAccept = "post_admin_bank_files_bank_file_id_accept",
+    BankFileDebit = "post_admin_bank_files_bank_file_id_debit",
+    BankFileReject = "post_admin_bank_files_bank_file_id_reject",
+    BankFileWithdraw = "post_admin_bank_files_bank_file_id_withdraw",
+    BankFileReopen = "post_admin_bank_files_bank_file_id_reopen",
+    BankFileSupersede = "post_admin_bank_files_bank_file_id_supersede",
     FileRequest = "post_admin_files",
     Topup = "post_me_topups",
     TopupRefund = "post_admin_topups_id_refunds",
@@ -281,6 +288,13 @@ impl Endpoint {
             Self::CustomerErase => super::erasures::prepare(world).await,
             Self::UnclaimedClaim | Self::UnclaimedPayout => closing::prepare_of_unclaimed(self, world).await,
             Self::SettlementRunStart | Self::SettlementSchedule => settlement_runs::prepare(self, world).await,
+            Self::BankFileCut
+            | Self::BankFileAccept
+            | Self::BankFileDebit
+            | Self::BankFileReject
+            | Self::BankFileWithdraw
+            | Self::BankFileReopen
+            | Self::BankFileSupersede => super::bank_files::prepare(self, world).await,
             Self::FileRequest => super::files::prepare(world),
             Self::WindDown => wind_downs::prepare(world),
             Self::JobStop => super::jobs::prepare(world).await,

@@ -4,6 +4,7 @@ pub mod account_limits;
 pub mod answer;
 pub mod approvals;
 pub mod assets;
+pub mod bank_files;
 pub mod books;
 pub mod breaks;
 pub mod call;

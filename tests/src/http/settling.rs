@@ -17,7 +17,7 @@ use ledger_core::money::Rate;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_core::terms::{CashBonusTerms, CeilingTerms, RegistrationNumber, SettlementTerms, TenantTerms};
 use ledger_core::time::{BusinessDate, Timestamp};
-use ledger_local::settlement::{LocalFiles, LocalKyc};
+use ledger_local::settlement::LocalKyc;
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
 use ledger_runtime::problem::Problem;
@@ -42,8 +42,6 @@ pub struct Settling {
     pub merchant: Merchant,
     /// The KYC check.
     pub kyc: LocalKyc,
-    /// The store of payout files.
-    pub files: LocalFiles,
     /// The worker's connection to the table.
     pub tap: Tap,
     /// The worker's state.
@@ -164,12 +162,12 @@ impl Settling {
         let client = tap.client(stack.dynamodb_url(), Attempts::One).await;
         let (app, counting) = host::app_with((client, stack.table()), hand.clock(), stack.stripe(), psp.clone());
         let app = app.with_files(Arc::new(stack.downloads().clone()));
-        let (kyc, files) = (LocalKyc::default(), stack.payouts().clone());
+        let kyc = LocalKyc::default();
         let sagas = RecordedSagas::default();
-        let settler = Settler::new(&app, Some(Arc::new(kyc.clone())), Some(Arc::new(files.clone())));
+        let settler = Settler::new(&app, Some(Arc::new(kyc.clone())));
         let simulator = stack.simulator().expect("the simulator").clone();
         let merchant = Self::shop(&world, &destination).await;
-        Self { world, merchant, kyc, files, tap, app, settler, counting, sagas, psp, hand, simulator, destination }
+        Self { world, merchant, kyc, tap, app, settler, counting, sagas, psp, hand, simulator, destination }
     }
 
     /// Replaces the merchant with a new one.
@@ -280,12 +278,6 @@ impl Settling {
         Call::post(&path, &self.world.operator.who, body).key(new_key())
     }
 
-    /// The file of a settlement, if it was stored.
-    #[must_use]
-    pub fn file(&self, at: &SettlementRef) -> Option<Vec<u8>> {
-        self.files.kept().remove(&format!("{}/settlement-{}.txt", self.world.tenant, at.id))
-    }
-
     /// An attribute of the merchant's balance item of an asset; `0` if it is absent.
     pub async fn of_balance(&self, asset: &str, attribute: &str) -> String {
         let pk = format!("{}#merchant#{}", self.world.tenant, self.merchant.id);
@@ -377,11 +369,16 @@ pub async fn pays_to(world: &World, merchant: &Merchant, destination: &Value) {
 /// # Panics
 /// When a task fails.
 pub async fn settled(world: &World, tasks: &[Task]) -> String {
+    settled_on(world, tasks, None).await
+}
+
+/// The same, paid on a stated day.
+pub async fn settled_on(world: &World, tasks: &[Task], pay_on: Option<&str>) -> String {
     let merchant = payable(world).await;
     let customer = world.customer_with("1").await;
     let _ = world.api.settle(&customer.pays(&merchant, "1")).await.good();
     let _ = world.credit().await.expect("the run succeeds");
-    let at = opened(world, &merchant).await;
+    let at = opened_by(world, &merchant, &closing(world, &merchant, pay_on)).await;
     let settler = local_settler(&world.app);
     for task in tasks {
         let _ = run_task(&settler, &at, *task).await.expect("a task");
@@ -389,10 +386,10 @@ pub async fn settled(world: &World, tasks: &[Task]) -> String {
     format!("/v1/admin/merchants/{}/settlements/{}", merchant.id, at.id)
 }
 
-/// A runner of tasks for which every merchant passes KYC, and whose files are in memory.
+/// A runner of tasks for which every merchant passes KYC.
 #[must_use]
 pub fn local_settler(app: &App) -> Settler {
-    Settler::new(app, Some(Arc::new(LocalKyc::default())), Some(Arc::new(LocalFiles::default())))
+    Settler::new(app, Some(Arc::new(LocalKyc::default())))
 }
 
 /// Runs one task under the settlement function's role.

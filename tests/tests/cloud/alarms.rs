@@ -19,7 +19,7 @@ const DEAD: &str = "ApproximateNumberOfMessagesVisible";
 /// A required alarm: why, id, namespace, metric, statistic, seconds, threshold, topic.
 type Wanted = (&'static str, &'static str, &'static str, &'static str, &'static str, u64, &'static str, &'static str);
 
-const WANTED: [Wanted; 41] = [
+const WANTED: [Wanted; 43] = [
     ("conflicts in 5 minutes", "ConflictsAlarm", NAMESPACE, "TransactionConflict", "Sum", 300, "5", TICKET),
     ("the books break", "ReconciliationBreakAlarm", NAMESPACE, "ReconciliationBreak", "Sum", 60, "0", PAGE),
     ("two effects", "DuplicateEffectAlarm", NAMESPACE, "DuplicateEffect", "Sum", 60, "0", PAGE),
@@ -41,6 +41,8 @@ const WANTED: [Wanted; 41] = [
     ("the webhook's signatures", "WebhookRefusedAlarm", NAMESPACE, "WebhookRefused", "Sum", 300, "5", TICKET),
     ("recipients are probed", "RecipientUnavailableAlarm", NAMESPACE, "RecipientUnavailable", "Sum", 300, "50", TICKET),
     ("bank holidays", "BankHolidaysEndAlarm", NAMESPACE, "BankHolidaysEnd", "Sum", 60, "0", TICKET),
+    ("no acceptance", "BankFileNotAcceptedAlarm", NAMESPACE, "BankFileNotAccepted", "Sum", 3600, "0", PAGE),
+    ("no debit", "BankFileNotDebitedAlarm", NAMESPACE, "BankFileNotDebited", "Sum", 3600, "0", TICKET),
     ("no decider", "NoDeciderAlarm", NAMESPACE, "NoDecider", "Sum", 3600, "0", TICKET),
     ("a merchant's volume", "VolumeExceededAlarm", NAMESPACE, "VolumeExceeded", "Sum", 60, "0", TICKET),
     ("iterator age, ms", "StreamAgeAlarm", LAMBDA, "IteratorAge", "Maximum", 60, "60000", TICKET),

@@ -127,8 +127,16 @@ fn event_of_every_golden_entry_matches_the_schema() {
         }
     }
     assert!(operations.len() > 12, "{operations:?}");
-    let all =
-        ["adjustment_id", "merchant_id", "payment_id", "refund_id", "settlement_id", "topup_id", "transaction_id"];
+    let all = [
+        "adjustment_id",
+        "bank_file_id",
+        "merchant_id",
+        "payment_id",
+        "refund_id",
+        "settlement_id",
+        "topup_id",
+        "transaction_id",
+    ];
     assert_eq!(links, all.map(str::to_owned).into());
 }
 

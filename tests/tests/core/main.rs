@@ -1,6 +1,7 @@
 //! Tests of the core on the embedded engine and on models, without a server or an SDK.
 
 mod audit;
+mod bank_files;
 mod break_ways;
 mod classifier;
 mod compact;

@@ -244,7 +244,7 @@ impl World {
     fn pay(&mut self, settlement: &Settlement) {
         let key = keys::settlement(&tenant(), merchant(), settlement.id);
         let mut item = self.table.get(&key).unwrap().clone();
-        item.insert("state".to_owned(), Value::s("paid"));
+        item.insert("state".to_owned(), Value::s("booked"));
         self.table.put(item);
         self.put("merchant", MERCHANT, "SETTLING", &json!({}));
     }
@@ -258,7 +258,7 @@ impl World {
             let all = world
                 .table
                 .iter()
-                .filter(|((_, sk), row)| sk.starts_with("SETTLEMENT#") && opt_text(row, "state") == Some("paid"));
+                .filter(|((_, sk), row)| sk.starts_with("SETTLEMENT#") && opt_text(row, "state") == Some("booked"));
             all.map(|(_, row)| number(row, "records")).sum::<rust_decimal::Decimal>()
         };
         for _ in 0..200 {

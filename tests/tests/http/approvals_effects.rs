@@ -65,5 +65,5 @@ async fn approved_commands_show_what_was_moved_and_what_was_set() {
     let _ = world.executes(&world.claims(&account, &heir.id, "100")).await.good();
     assert_eq!(world.balance(&heir, "ECOPAY").await, "100");
     let _ = world.executes(&world.pays_out(&account, "200")).await.good();
-    assert_eq!(world.check_books().await.posted("bank_clearing", "ECOPAY"), 200.into());
+    assert_eq!(world.check_books().await.posted("bank", "ECOPAY"), 200.into());
 }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 34;
+const KINDS: usize = 35;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -60,6 +60,7 @@ const fn place(command: &Command) -> usize {
         Command::Adjustment(_) => 31,
         Command::TopupDecision(_) => 32,
         Command::SettlementReturn(_) => 33,
+        Command::BankFile(_) => 34,
     }
 }
 
@@ -93,6 +94,7 @@ pub(super) async fn requests(world: &World) -> Vec<Call> {
         "customer_id": customer.id, "direction": "credit", "amount": "300", "reason_code": "correction", "note": "twice",
     });
     let (topup, _) = parked::contradicted(world, &world.customer().await, "2000").await;
+    let file = world.written_file().await;
     let paid_out = settling::settled(world, &STEPS.map(Task::Do)).await;
     vec![
         single,
@@ -129,6 +131,7 @@ pub(super) async fn requests(world: &World) -> Vec<Call> {
         posts("/v1/admin/adjustments", &adjustment),
         posts(&format!("/v1/admin/topups/{}/decisions", topup.id), &json!({"way": "book", "note": "looked at it"})),
         posts(&format!("{paid_out}/returns"), &json!({"note": "as the bank says"})),
+        world.about_file(&file, "withdraw", owner),
     ]
 }
 

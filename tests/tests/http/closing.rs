@@ -348,7 +348,7 @@ async fn payouts_raced_against_claims_take_no_more_than_is_unclaimed() {
     assert_eq!(world.balance(&heir, "ECOPAY").await, (100 * (3 - paid)).to_string());
     let books = world.check_books().await;
     assert_eq!(books.posted("unclaimed", "ECOPAY"), 0.into());
-    assert_eq!(books.posted("bank_clearing", "ECOPAY"), (100 * i64::try_from(paid).unwrap()).into());
+    assert_eq!(books.posted("bank", "ECOPAY"), (100 * i64::try_from(paid).unwrap()).into());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -373,7 +373,7 @@ async fn payout_sent_again_is_recorded_once_and_an_open_account_is_refused() {
     assert_eq!(points.code().unwrap_or_default(), "invalid_request", "{points:?}");
     let books = world.check_books().await;
     assert_eq!(books.posted("unclaimed", "ECOPAY"), 100.into());
-    assert_eq!(books.posted("bank_clearing", "ECOPAY"), 200.into());
+    assert_eq!(books.posted("bank", "ECOPAY"), 200.into());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -382,12 +382,12 @@ async fn payout_where_approvals_are_required_moves_nothing_until_another_person_
     let account = world.unclaimed("300").await;
     let asked = world.api.settle(&world.pays_out(&account, "300")).await.good();
     assert_eq!(asked.status, 202, "{asked:?}");
-    assert_eq!(world.check_books().await.posted("bank_clearing", "ECOPAY"), 0.into());
+    assert_eq!(world.check_books().await.posted("bank", "ECOPAY"), 0.into());
     let own = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.operator.who)).await;
     assert_eq!(own.code().unwrap_or_default(), "four_eyes_required");
     let approve = decides("approve", &asked.text("/approval_id"), &world.second.who);
     let _ = world.api.settle(&approve).await.good();
     let books = world.check_books().await;
     assert_eq!(books.posted("unclaimed", "ECOPAY"), 0.into());
-    assert_eq!(books.posted("bank_clearing", "ECOPAY"), 300.into());
+    assert_eq!(books.posted("bank", "ECOPAY"), 300.into());
 }

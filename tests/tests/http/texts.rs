@@ -12,9 +12,9 @@ use ledger_tests::http::{Answer, Call, World, contract};
 use serde_json::{Value, json};
 
 /// The names of the fields that hold free text.
-const TEXT_FIELDS: [&str; 6] = ["memo", "reason", "note", "name", "email", "phone"];
+const TEXT_FIELDS: [&str; 7] = ["memo", "reason", "note", "reference", "name", "email", "phone"];
 /// The endpoints that have such a field.
-const ENDPOINTS_WITH_TEXT: usize = 63;
+const ENDPOINTS_WITH_TEXT: usize = 67;
 
 /// The text fields of an operation's request body in the OpenAPI document.
 fn text_fields(document: &Value, operation_id: &str) -> Vec<&'static str> {

@@ -2,7 +2,7 @@
 #![cfg(feature = "stack")]
 
 use ledger_core::money::{Amount, Asset, AssetSpec};
-use ledger_core::terms::GrantLimits;
+use ledger_core::terms::{CeilingTerms, GrantLimits};
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, Who, World, host, settling, staff};
@@ -87,6 +87,37 @@ async fn what_a_closed_card_had_is_decided_on_by_another() {
     let id = stored(&world, &world.pays_out(&format!("card:{card}"), "300")).await;
     four_eyes(&world, &decides("approve", &id, &approver)).await;
     let _ = world.api.settle(&decides("approve", &id, &world.second.who)).await.good();
+    let _ = world.check_books().await;
+}
+
+/// What a merchant's room does not allow is asked for by one member and decided on by another; neither is the payer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refund_beyond_the_room_to_an_own_card_is_for_two_others() {
+    let world = World::with_terms(host::shared(), "ties-refund", |terms| terms.ceilings = CeilingTerms::zero()).await;
+    let (wallet, approver) = member_with_wallet(&world, "approver").await;
+    let (own, treasurer) = member_with_wallet(&world, "treasurer").await;
+    let shop = world.merchant().await;
+    let terminal = world.terminal(&shop).await;
+    for (customer, who, asks) in [(&wallet, &approver, false), (&own, &treasurer, true)] {
+        let card = world.card(Some(customer), "500").await;
+        let paid = world.api.settle(&terminal.does("pay", &card, &json!({"amount": "500"}))).await.good();
+        let _ = world
+            .api
+            .settle(&shop.refunds(&paid.text("/payment_id"), "500"))
+            .await
+            .problem(400, "refund_room_exceeded");
+        let refund = world.refunds_for(&shop.id, &paid.text("/payment_id"), "500");
+        if asks {
+            four_eyes(&world, &refund.clone().by(who).key(new_key())).await;
+        }
+        let id = stored(&world, &refund).await;
+        if !asks {
+            four_eyes(&world, &decides("approve", &id, who)).await;
+        }
+        assert_eq!(world.card_balance(&card).await, "0");
+        let _ = world.api.settle(&decides("approve", &id, &world.second.who)).await.good();
+        assert_eq!(world.card_balance(&card).await, "500");
+    }
     let _ = world.check_books().await;
 }
 

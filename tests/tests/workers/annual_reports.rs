@@ -286,6 +286,7 @@ impl Played {
             "cash_deposit",
             "settlement_fee",
             "settlement_payout",
+            "bank_file_debit",
             "settlement_return",
         ];
         let missing: Vec<&str> = wanted.into_iter().filter(|operation| !seen.contains(operation)).collect();

@@ -73,7 +73,7 @@ async fn bonus_is_granted_when_the_settlement_that_has_the_cash_is_paid() {
     assert_eq!(granted(&shop).await, 0, "no period is closed");
     is_clean(world).await;
 
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     // A top-up that no settlement has is not covered by one that is paid.
     let later = world.card(None, "0").await;
     let _ = load(world, &till, &later, "500").await;
@@ -104,7 +104,7 @@ async fn bonus_that_is_due_is_granted_under_terms_by_which_cash_earns_none() {
     with(world, config, |row| drop(row.insert("cash_bonus".to_owned(), s("never")))).await;
     shop.hand.forward(TERMS_ARE_CURRENT);
     shop.take("5000").await;
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     assert_eq!((granted(&shop).await, world.card_balance(&card).await), (1, "3300".to_owned()));
     is_clean(world).await;
 }
@@ -135,7 +135,7 @@ async fn merchant_that_pays_itself_gets_no_bonus_before_a_settlement_pays() {
     assert_eq!(shop.walk(&at).await, Ended::Over);
     assert_eq!((&shop.view(&at).await["status"], granted(&shop).await), (&json!("undone"), 0));
     shop.kyc.answer(at.merchant, KycAnswer::Passed { reference: "chk".to_owned() });
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     assert_eq!((granted(&shop).await, world.card_balance(&card).await), (3, "500".to_owned()));
     is_clean(world).await;
 }
@@ -153,7 +153,7 @@ async fn bonus_is_granted_once_with_a_fault_at_every_write() {
                 let _ = load(&shop.world, &till, card, "1000").await;
             }
             shop.take("5000").await;
-            assert_eq!(settled(&shop).await["status"], "paid");
+            assert_eq!(settled(&shop).await["status"], "booked");
             shop.tap.next_writes(std::iter::repeat_n(None, nth).chain([Some(fault.clone())]));
             let _ = shop.run_jobs().await;
             let missed = shop.tap.faults_left();
@@ -183,7 +183,7 @@ async fn workers_in_parallel_grant_each_bonus_once() {
         let _ = load(world, &till, card, "1000").await;
     }
     shop.take("20000").await;
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     let (one, other) = join(shop.run_jobs(), world.run_jobs()).await;
     let (one, other) = (one.expect("a run").bonuses, other.expect("a run").bonuses);
     assert_eq!(one + other, 12, "{one} and {other}");
@@ -207,7 +207,7 @@ async fn reversal_undoes_a_bonus_that_is_due_or_granted() {
     let spent = load(world, &till, &spender, "1000").await;
     let _ = world.api.settle(&till.reverses("card_topup", &early)).await.good();
     shop.take("9000").await;
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     assert_eq!(granted(&shop).await, 2, "one was reversed before");
     assert_eq!(world.card_balance(&before).await, "0");
 
@@ -241,7 +241,7 @@ async fn reversal_by_the_operator_undoes_a_bonus_that_is_due_or_granted() {
     let (early, late) = (loaded(&before).await, loaded(&after).await);
     let _ = world.executes(&world.takes_back(&till, &early)).await.good();
     shop.take("9000").await;
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     assert_eq!((granted(&shop).await, world.card_balance(&after).await), (1, "1100".to_owned()));
     let reversed = world.executes(&world.takes_back(&till, &late)).await.good();
     assert_eq!(reversed.text("/amount"), "1000", "the cash, without the bonus");
@@ -261,7 +261,7 @@ async fn reversal_beside_a_grant_leaves_neither_cash_nor_bonus() {
         let card = world.card(None, "0").await;
         let topup = load(world, &till, &card, "1000").await;
         shop.take("9000").await;
-        assert_eq!(settled(&shop).await["status"], "paid");
+        assert_eq!(settled(&shop).await["status"], "booked");
         let reversal = till.reverses("card_topup", &topup);
         let (reversed, run) = join(world.api.settle(&reversal), shop.run_jobs()).await;
         assert_eq!(reversed.good().json()["outcome"], "undone");
@@ -283,7 +283,7 @@ async fn bonus_that_cannot_be_granted_does_not_stop_the_others() {
         let _ = load(world, &till, card, "1000").await;
     }
     shop.take("9000").await;
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     world.change(&format!("/v1/admin/cards/{}", cards[2]), &json!({"status": "frozen", "reason": "lost"})).await;
     let stored = bonuses(world).await;
     let first = stored.iter().find(|row| text(row, "card_id") == cards[0]).expect("a bonus");
@@ -308,7 +308,7 @@ async fn planted_breaks_of_bonuses_are_found() {
     let [card, waiting] = [world.card(None, "0").await, world.card(None, "0").await];
     let _ = load(world, &till, &card, "1000").await;
     shop.take("9000").await;
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     assert_eq!(granted(&shop).await, 1);
     let _ = load(world, &till, &waiting, "1000").await;
     shop.credit().await;

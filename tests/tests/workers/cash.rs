@@ -79,7 +79,7 @@ async fn merchant_that_pays_itself_with_cash_is_paid_nothing() {
         shop.take("10000").await;
     }
     let view = settled(&shop).await;
-    assert_eq!((&view["status"], &view["net"]), (&json!("paid"), &json!("100000")), "{view}");
+    assert_eq!((&view["status"], &view["net"]), (&json!("booked"), &json!("100000")), "{view}");
     assert_eq!((&view["carried_fee_base"], &view["fee"]), (&json!("40000"), &json!("2100")), "{view}");
     assert_eq!((&view["tax"], &view["payable"]), (&json!("210"), &json!("97690")), "{view}");
     let view = settled(&shop).await;
@@ -107,7 +107,7 @@ async fn settlement_of_cash_alone_is_carried_below_zero_and_netted_later() {
     let third = settled(&shop).await;
     // 4,000 yen were taken, and 3,000 of them were paid in cash.
     assert_eq!((&third["net"], &third["fee"], &third["tax"]), (&json!("1000"), &json!("60"), &json!("6")), "{third}");
-    assert_eq!((&third["status"], &third["payable"]), (&json!("paid"), &json!("934")), "{third}");
+    assert_eq!((&third["status"], &third["payable"]), (&json!("booked"), &json!("934")), "{third}");
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
 }
 
@@ -128,7 +128,7 @@ async fn settlement_that_turns_back_gives_cash_and_its_fee_base_back() {
     shop.kyc.answer(at.merchant, KycAnswer::Passed { reference: "chk".to_owned() });
     let view = settled(&shop).await;
     assert_eq!((&view["carried_fee_base"], &view["net"]), (&json!("3000"), &json!("2000")), "{view}");
-    assert_eq!((&view["fee"], &view["status"]), (&json!("75"), &json!("paid")), "{view}");
+    assert_eq!((&view["fee"], &view["status"]), (&json!("75"), &json!("booked")), "{view}");
 }
 
 /// Each write of the saga fails once, before or after it took effect.
@@ -148,7 +148,7 @@ async fn settlement_with_cash_survives_a_fault_at_every_write() {
             shop.crash_on(&at).await;
             let view = shop.view(&at).await;
             assert_eq!((&view["net"], &view["fee"]), (&json!("2000"), &json!("75")), "write {nth}: {view}");
-            assert_eq!((&view["status"], &view["payable"]), (&json!("paid"), &json!("1918")), "write {nth}: {view}");
+            assert_eq!((&view["status"], &view["payable"]), (&json!("booked"), &json!("1918")), "write {nth}: {view}");
             assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0", "write {nth}");
             shop.world.check_books().await;
             let missed = shop.tap.faults_left();
@@ -303,7 +303,7 @@ async fn late_topup_is_reversed_by_the_operator_and_not_settled() {
     let _ = load(world, &till, &card, "200").await.good();
     shop.take("1000").await;
     let view = settled(&shop).await;
-    assert_eq!((&view["status"], &view["net"]), (&json!("paid"), &json!("800")), "{view}");
+    assert_eq!((&view["status"], &view["net"]), (&json!("booked"), &json!("800")), "{view}");
     assert_eq!((total(&view, "cash_taken"), total(&view, "cash_reversed")), ("500".to_owned(), "300".to_owned()));
     assert_eq!(view["returned_cash_room"], "200", "{view}");
     let report = world.reconciled().await;

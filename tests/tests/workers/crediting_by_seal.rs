@@ -313,7 +313,7 @@ async fn settlement_takes_the_periods_of_all_lanes_and_gives_them_back() {
     let next = shop.close().await;
     assert_eq!(shop.walk(&next).await, Ended::Over);
     let view = shop.view(&next).await;
-    assert_eq!((&view["status"], &view["records"]), (&"paid".into(), &(payments + 1).into()));
+    assert_eq!((&view["status"], &view["records"]), (&"booked".into(), &(payments + 1).into()));
     assert_eq!(view["totals"]["ECOPAY"]["taken"], format!("{payments}30"));
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
     let books = shop.world.check_books().await;

@@ -104,7 +104,11 @@ async fn room_that_a_reversed_deposit_covered_does_not_return_twice() {
     // A settlement that pays has covered all of it, and no fee is taken on deposits.
     shop.take("5000").await;
     let paid = settled(&shop).await;
-    assert_eq!((&paid["status"], &paid["net"], &paid["fee"]), (&json!("paid"), &json!("4300"), &json!("75")), "{paid}");
+    assert_eq!(
+        (&paid["status"], &paid["net"], &paid["fee"]),
+        (&json!("booked"), &json!("4300"), &json!("75")),
+        "{paid}"
+    );
     assert_eq!(paid["returned_cash_room"], "700", "{paid}");
     assert_eq!(cash_room(world, merchant).await, ["3000", "3000"]);
     is_clean(world).await;
@@ -118,13 +122,13 @@ async fn reversed_deposit_that_was_paid_out_is_netted() {
     let path = world.reversal_of(&shop.merchant.id, "700").await;
     shop.take("1000").await;
     let first = settled(&shop).await;
-    assert_eq!((&first["status"], &first["net"]), (&json!("paid"), &json!("1700")), "{first}");
+    assert_eq!((&first["status"], &first["net"]), (&json!("booked"), &json!("1700")), "{first}");
     let _ = world.executes(&reversal(world, &path)).await.good();
     shop.take("1000").await;
     let second = settled(&shop).await;
     assert_eq!(
         (&second["status"], &second["net"], &second["fee"]),
-        (&json!("paid"), &json!("300"), &json!("15")),
+        (&json!("booked"), &json!("300"), &json!("15")),
         "{second}"
     );
     is_clean(world).await;
@@ -151,7 +155,7 @@ async fn reversal_survives_a_fault_at_every_write() {
             shop.tap.next_writes(std::iter::repeat_n(None, nth).chain([Some(fault.clone())]));
             shop.crash_on(&at).await;
             let view = shop.view(&at).await;
-            assert_eq!((&view["status"], &view["net"]), (&json!("paid"), &json!("1000")), "write {nth}: {view}");
+            assert_eq!((&view["status"], &view["net"]), (&json!("booked"), &json!("1000")), "write {nth}: {view}");
             shop.world.check_books().await;
             let missed = shop.tap.faults_left();
             shop.tap.forget_faults();

@@ -63,6 +63,10 @@ async fn asked(world: &World, kind: JobKind) -> Asked {
             let id = world.executes(&world.runs_settlements(DAY)).await.good().text("/job_id");
             Asked { id, partition: Some(format!("#merchant#{}", merchants[0].id)) }
         }
+        JobKind::BankFile => {
+            let day = world.booked_day().await;
+            Asked { id: world.api.settle(&world.cuts(&day)).await.good().text("/job_id"), partition: None }
+        }
         JobKind::Erasure => {
             let (customer, other) = (world.customer_with("300").await, world.customer().await);
             for memo in ["one", "two"] {
@@ -87,7 +91,12 @@ async fn asked(world: &World, kind: JobKind) -> Asked {
 const fn is_attempt(kind: JobKind) -> bool {
     match kind {
         JobKind::File | JobKind::TermsPreview => true,
-        JobKind::Grant | JobKind::CardBatch | JobKind::WindDown | JobKind::SettlementRun | JobKind::Erasure => false,
+        JobKind::Grant
+        | JobKind::CardBatch
+        | JobKind::WindDown
+        | JobKind::SettlementRun
+        | JobKind::BankFile
+        | JobKind::Erasure => false,
     }
 }
 
@@ -95,7 +104,7 @@ const fn is_attempt(kind: JobKind) -> bool {
 const fn has_lines(kind: JobKind) -> bool {
     match kind {
         JobKind::Grant | JobKind::WindDown | JobKind::SettlementRun => true,
-        JobKind::CardBatch | JobKind::Erasure | JobKind::File | JobKind::TermsPreview => false,
+        JobKind::CardBatch | JobKind::BankFile | JobKind::Erasure | JobKind::File | JobKind::TermsPreview => false,
     }
 }
 
@@ -209,7 +218,7 @@ async fn stopped_job_of_each_kind_counts_what_it_has_done_and_does_nothing_more(
                 }
             })
             .await;
-            if kind == JobKind::Erasure {
+            if matches!(kind, JobKind::Erasure | JobKind::BankFile) {
                 let _ = answer.problem(400, "wrong_state");
                 assert_eq!(ended((&shop, &clock), kind, &job.id).await["status"], "done");
                 continue;
@@ -242,7 +251,7 @@ async fn job_is_stopped_by_those_who_may_start_one() {
     let world = World::new("jobs-permissions").await;
     let (_, viewer) = ledger_tests::http::staff::member(&world, "viewer").await;
     let (_, support) = ledger_tests::http::staff::member(&world, "support").await;
-    for kind in JobKind::ALL.into_iter().filter(|kind| *kind != JobKind::Erasure) {
+    for kind in JobKind::ALL.into_iter().filter(|kind| !matches!(kind, JobKind::Erasure | JobKind::BankFile)) {
         let job = asked(&world, kind).await;
         let stop = world.stops(&job.id);
         let denied = world.api.settle(&stop.clone().by(&viewer)).await;

@@ -5,6 +5,7 @@ mod annual_reports;
 mod audit_proof;
 mod audit_trail;
 mod balances;
+mod bank_files;
 mod bonuses;
 mod books_crowd;
 mod cash;

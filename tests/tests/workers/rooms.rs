@@ -85,7 +85,7 @@ async fn refunds_of_a_years_payments_in_parallel_stop_at_the_ceiling() {
     for _ in 0..16 {
         payments.push(shop.take("1000").await);
     }
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     let refund = merchant.refunds(&payments[0], "1");
     assert_eq!(code(&world.api.settle(&refund).await), exceeded(), "no ceiling");
     let _ = world.refund_ceiling(&merchant.id, "5000").await.good();
@@ -110,7 +110,7 @@ async fn refunds_of_a_years_payments_in_parallel_stop_at_the_ceiling() {
     // What it takes later pays for them, and the room is there once.
     shop.take("9000").await;
     let paid = settled(&shop).await;
-    assert_eq!((&paid["status"], &paid["net"]), (&json!("paid"), &json!("4000")), "{paid}");
+    assert_eq!((&paid["status"], &paid["net"]), (&json!("booked"), &json!("4000")), "{paid}");
     assert_eq!(paid["returned_refund_room"], "5000", "{paid}");
     assert_eq!(refund_room(world, merchant).await, ["5000", "5000", "0"]);
     shop.take("500").await;
@@ -194,7 +194,7 @@ async fn refund_by_the_operator_takes_room_below_zero_that_a_paid_settlement_ret
     assert_eq!(code(&world.api.settle(&merchant.refunds(&payment, "1")).await), exceeded());
     is_clean(world).await;
     let paid = settled(&shop).await;
-    assert_eq!((&paid["status"], &paid["net"]), (&json!("paid"), &json!("2900")), "{paid}");
+    assert_eq!((&paid["status"], &paid["net"]), (&json!("booked"), &json!("2900")), "{paid}");
     assert_eq!(paid["returned_refund_room"], "2100", "{paid}");
     assert_eq!(refund_room(world, merchant).await, ["100", "100", "0"]);
     is_clean(world).await;
@@ -211,7 +211,7 @@ async fn refund_by_the_operator_takes_room_below_zero_that_a_paid_settlement_ret
     is_clean(world).await;
     shop.take("5000").await;
     let last = settled(&shop).await;
-    assert_eq!((&last["status"], &last["net"]), (&json!("paid"), &json!("3000")), "{last}");
+    assert_eq!((&last["status"], &last["net"]), (&json!("booked"), &json!("3000")), "{last}");
     assert_eq!(last["returned_refund_room"], "2000", "{last}");
     assert_eq!(refund_room(world, merchant).await, ["100", "100", "0"]);
     is_clean(world).await;
@@ -235,7 +235,7 @@ async fn rooms_are_returned_once_with_a_fault_at_every_write() {
             shop.tap.next_writes(std::iter::repeat_n(None, nth).chain([Some(fault.clone())]));
             shop.crash_on(&at).await;
             let view = shop.view(&at).await;
-            assert_eq!((&view["status"], &view["net"]), (&json!("paid"), &json!("1600")), "write {nth}: {view}");
+            assert_eq!((&view["status"], &view["net"]), (&json!("booked"), &json!("1600")), "write {nth}: {view}");
             let returned = [&view["returned_cash_room"], &view["returned_refund_room"]];
             assert_eq!(returned, [&json!("3000"), &json!("400")], "write {nth}: {view}");
             assert_eq!(refund_room(&shop.world, &shop.merchant).await, ["1000", "1000", "0"], "write {nth}");
@@ -272,20 +272,20 @@ async fn cash_room_returns_with_the_settlement_that_pays() {
     assert_eq!(cash_room(world, merchant).await, ["0", "0"]);
     shop.kyc.answer(at.merchant, KycAnswer::Passed { reference: "chk".to_owned() });
     let paid = settled(&shop).await;
-    assert_eq!((&paid["status"], &paid["returned_cash_room"]), (&json!("paid"), &json!("3000")), "{paid}");
+    assert_eq!((&paid["status"], &paid["returned_cash_room"]), (&json!("booked"), &json!("3000")), "{paid}");
     assert_eq!(cash_room(world, merchant).await, ["3000", "3000"]);
 
     // Cash that is returned after it was covered is taken off the next room that returns.
     let _ = world.api.settle(&till.reverses("card_topup", &topup)).await.good();
     let next = settled(&shop).await;
-    assert_eq!((&next["status"], next.get("returned_cash_room")), (&json!("paid"), None), "{next}");
+    assert_eq!((&next["status"], next.get("returned_cash_room")), (&json!("booked"), None), "{next}");
     assert_eq!(cash_room(world, merchant).await, ["3000", "3000"]);
     let _ = world.api.settle(&till.does("topup", &card, &json!({"amount": "3000"}))).await.good();
     let _ = world.allot(&till, "500").await.good();
     let _ = world.api.settle(&till.does("topup", &card, &json!({"amount": "500"}))).await.good();
     shop.take("9000").await;
     let last = settled(&shop).await;
-    assert_eq!((&last["status"], &last["returned_cash_room"]), (&json!("paid"), &json!("500")), "{last}");
+    assert_eq!((&last["status"], &last["returned_cash_room"]), (&json!("booked"), &json!("500")), "{last}");
     assert_eq!(cash_room(world, merchant).await, ["3000", "3500"]);
     is_clean(world).await;
 }
@@ -305,7 +305,7 @@ async fn refund_of_points_takes_room_that_a_settlement_of_several_assets_returns
     assert_eq!(refund_room(world, merchant).await, ["3240", "0", "3240"]);
     shop.take("5000").await;
     let view = settled(&shop).await;
-    assert_eq!((&view["status"], &view["returned_refund_room"]), (&json!("paid"), &json!("3240")), "{view}");
+    assert_eq!((&view["status"], &view["returned_refund_room"]), (&json!("booked"), &json!("3240")), "{view}");
     assert_eq!(refund_room(world, merchant).await, ["3240", "3240", "0"]);
     is_clean(world).await;
 }
@@ -342,7 +342,7 @@ async fn deposit_returns_the_room_of_the_cash_that_it_covers() {
     let third = settled(&shop).await;
     assert_eq!(
         (&third["status"], &third["net"], &third["fee"]),
-        (&json!("paid"), &json!("5200"), &json!("75")),
+        (&json!("booked"), &json!("5200"), &json!("75")),
         "{third}"
     );
     assert_eq!(third["returned_cash_room"], "500", "{third}");
@@ -363,7 +363,7 @@ async fn deposit_covers_refunds_after_cash() {
     let card = world.card(None, "0").await;
     let _ = world.refund_ceiling(&merchant.id, "1000").await.good();
     let payment = shop.take("1000").await;
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     shop.refund(&payment, "1000").await;
     let _ = world.api.settle(&till.does("topup", &card, &json!({"amount": "100"}))).await.good();
     let _ = world.deposit(&merchant.id, "700").await.good();
@@ -386,7 +386,7 @@ async fn planted_breaks_of_rooms_are_found() {
     let _ = world.api.settle(&till.does("topup", &card, &json!({"amount": "300"}))).await.good();
     let payment = shop.take("5000").await;
     shop.refund(&payment, "400").await;
-    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!(settled(&shop).await["status"], "booked");
     shop.refund(&payment, "50").await;
     shop.credit().await;
     let books = world.check_books().await;

@@ -129,7 +129,7 @@ async fn one_run_closes_all_merchants_and_names_those_that_it_cannot() {
     }
     let view = world.settlement_run(id).await;
     let sums = &view["settlements"];
-    assert_eq!((&sums["open"], &sums["paid"], &sums["is_complete"]), (&json!(1), &json!(21), &json!(true)), "{sums}");
+    assert_eq!((&sums["open"], &sums["booked"], &sums["is_complete"]), (&json!(1), &json!(21), &json!(true)), "{sums}");
     let each = |field: &str, of: u32| assert_eq!(text(sums, field), (21 * of).to_string(), "{sums}");
     each("fee", 15);
     each("tax", 1);

@@ -2,6 +2,7 @@
 
 use crate::account::Account;
 use crate::adjustments::Adjustment;
+use crate::bank_files::FileEnd;
 use crate::calendar::{OwnSchedule, SettlementSchedule};
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
@@ -131,6 +132,8 @@ pub enum Command {
     },
     /// Books that the bank returned a transfer.
     SettlementReturn(ReturnedTransfer),
+    /// Records that a bank file was rejected, withdrawn, or wrongly recorded as accepted.
+    BankFile(FileEnd),
     /// Closes the periods of all merchants whose schedule closes on a day, by a run whose id is that of the approval.
     SettlementRun {
         /// The closing day.
@@ -267,6 +270,7 @@ impl Command {
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
             | Self::SettlementReturn(_)
+            | Self::BankFile(_)
             | Self::SettlementRun { .. }
             | Self::SettlementSchedule { .. }
             | Self::EnrolmentCode { .. }
@@ -300,6 +304,7 @@ impl Command {
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
             | Self::SettlementReturn(_)
+            | Self::BankFile(_)
             | Self::SettlementRun { .. }
             | Self::SettlementSchedule { .. }
             | Self::EnrolmentCode { .. }
@@ -358,6 +363,7 @@ impl Command {
             | Self::AccountLimits { .. }
             | Self::SettlementOpen { .. }
             | Self::SettlementReturn(_)
+            | Self::BankFile(_)
             | Self::SettlementRun { .. }
             | Self::SettlementSchedule { .. } => false,
         }

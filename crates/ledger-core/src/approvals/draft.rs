@@ -3,6 +3,7 @@
 use super::command::{Command, destination_digest, schedule_seen};
 use crate::adjustments::{self, Adjust};
 use crate::asset_budgets::{self, AssetBudget};
+use crate::bank_files::{self, BankFile, BankTransfer};
 use crate::cards::replace::{self, CardReplacement};
 use crate::cards::reverse_cash::{self, CashReversal};
 use crate::cash_collections::{self, CashCollection};
@@ -28,7 +29,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
 use crate::refund_rooms::{self, RefundRoom};
 use crate::settlement_runs::{self, MerchantSchedule, RunStart};
-use crate::settlements::{self, Open, PayOn, Settlement, Settling};
+use crate::settlements::{self, Open, PayOn, SeenTransfer, Settlement, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
 use crate::tenants::{self, AccountLimitsChange, TermsBy, TermsChange};
 use crate::terminals;
@@ -110,6 +111,7 @@ impl Command {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
             }
             Self::SettlementReturn(of) => of.keys(tenant),
+            Self::BankFile(of) => of.keys(tenant),
             Self::StaffChange { id, .. } => vec![keys::staff_member(tenant, Employer::Operator, *id)],
             Self::CustomerErase { customer } => vec![Partition::customer(tenant, *customer).profile()],
             Self::TermsChange { .. } | Self::TermsCancel { .. } => vec![keys::config(tenant)],
@@ -243,12 +245,18 @@ impl Command {
                 settlement((tenant, by), (*merchant, *pay_on, before.as_ref()), seen, cx)
             }
             Self::SettlementReturn(of) => {
-                let (settlement, reason) = (Settlement::read(seen.must(0)?)?, stated(reason)?);
-                if settlement.payable.as_ref() != Some(&of.amount) {
-                    return Ok(Drafted::Stale);
-                }
-                let returned = settlements::plan_return((tenant, actor), &settlement, &reason, cx);
+                let found = SeenTransfer {
+                    settlement: Settlement::read(seen.must(0)?)?,
+                    transfer: BankTransfer::read(seen.must(1)?)?,
+                    file: of.file.map(|_| seen.must(2)).transpose()?.map(BankFile::read).transpose()?,
+                };
+                let returned = settlements::plan_return((tenant, actor), (of, &found), &stated(reason)?, cx)?;
                 Ok(returned.map_or(Drafted::Stale, Drafted::Ready))
+            }
+            Self::BankFile(of) => {
+                let file = BankFile::read(seen.must(0)?)?;
+                let ended = bank_files::plan_end((tenant, by.id), (of, &file), &stated(reason)?, cx)?;
+                Ok(ended.map_or(Drafted::Stale, Drafted::Ready))
             }
             Self::SettlementRun { closing, seen: before } => {
                 let reason = stated(reason)?;

@@ -79,6 +79,7 @@ impl Command {
             | Self::TermsChange { .. }
             | Self::TermsCancel { .. }
             | Self::SettlementRun { .. }
+            | Self::BankFile(_)
             | Self::WindDown => Effect::default(),
         }
     }
@@ -129,7 +130,11 @@ impl Command {
                 of.into_iter().chain(merchant).collect()
             }
             Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
-            Self::SettlementReturn(of) => vec![("settlement_id", of.settlement.to_string())],
+            Self::SettlementReturn(of) => {
+                let file = of.file.map(|file| ("bank_file_id", file.to_string()));
+                [("settlement_id", of.settlement.to_string())].into_iter().chain(file).collect()
+            }
+            Self::BankFile(of) => vec![("bank_file_id", of.file.to_string())],
             Self::SettlementRun { closing, seen } => {
                 vec![("closing_on", closing.to_string()), ("settlement_schedule", seen.clone())]
             }
@@ -188,6 +193,7 @@ impl Command {
             | Self::SettlementOpen { merchant, .. }
             | Self::SettlementSchedule { merchant, .. } => Account::Merchant(*merchant).to_string(),
             Self::SettlementReturn(of) => Account::Merchant(of.merchant).to_string(),
+            Self::BankFile(of) => format!("bank_file:{}", of.file),
             Self::AssetBudget { budget, .. } => format!("asset:{}", budget.asset()),
             Self::Refund(order) => Account::Merchant(order.merchant).to_string(),
             Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),

@@ -5,6 +5,7 @@ use super::draft::Seen;
 use super::effect::joined;
 use super::previous::PreviousDestination;
 use crate::account::Posting;
+use crate::bank_files::BankFile;
 use crate::calendar::OwnSchedule;
 use crate::cash_rooms::CashRooms;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
@@ -117,6 +118,10 @@ impl Command {
                 let before = merchants::destination(seen.must(0)?)?;
                 one("payout_destination", before.map(|before| before.shown()), destination.shown())
             }
+            Self::BankFile(of) => {
+                let (file, to) = (BankFile::read(seen.must(0)?)?, of.change.to());
+                one("status", Some(file.state.name().to_owned()), to.name().to_owned())
+            }
             Self::SettlementSchedule { schedule, seen: before, .. } => {
                 let text = |own: &OwnSchedule| own.to_string();
                 let (from, to) = (before.as_ref().map(text), schedule.as_ref().map(text));
@@ -205,6 +210,11 @@ impl Command {
     fn known(&self, seen: &Seen<'_>) -> Result<BTreeMap<String, String>, PlanRefusal> {
         if let Self::BulkGrant { customers, amount } = self {
             return Ok(BTreeMap::from([("total".to_owned(), amount.times(customers.len())?.text())]));
+        }
+        if let Self::BankFile(_) = self {
+            let file = BankFile::read(seen.must(0)?)?;
+            let of = [("transfers", file.left().to_string()), ("total", file.left_sum()?.text())];
+            return Ok(of.map(|(name, text)| (name.to_owned(), text)).into());
         }
         let Self::SettlementOpen { .. } = self else { return Ok(BTreeMap::new()) };
         let destination = merchants::destination(seen.must(0)?)?;

@@ -1,8 +1,9 @@
 //! Whose ties are asked of each command, and in which states of its subjects it is executed: the table of `docs/permissions.md`.
 
 use super::states::{
-    ACTIVE_CARD, ACTIVE_WALLET, CARD_NOT_ENDED, CLOSED_CARD, CLOSED_WALLET, MERCHANT_NOT_CLOSING, OPEN_WALLET, PAID,
-    REFUND_HELD, REFUND_NOT_PAID, REFUNDABLE, Subject, SubjectRule, TERMINAL_NOT_CLOSED, TOPUP_NOT_PAID,
+    ACTIVE_CARD, ACTIVE_WALLET, BOOKED, CARD_NOT_ENDED, CLOSED_CARD, CLOSED_WALLET, FILE_ACCEPTED, FILE_NOT_OVER,
+    FILE_WITH_BANK, MERCHANT_NOT_CLOSING, OPEN_WALLET, REFUND_HELD, REFUND_NOT_PAID, REFUNDABLE, Subject, SubjectRule,
+    TERMINAL_NOT_CLOSED, TOPUP_NOT_PAID,
 };
 use crate::operation::Operation;
 use crate::permission::Permission;
@@ -39,7 +40,7 @@ const NONE: &str = "none; the member whose record it is does not decide";
 const OPERATORS: &str = "none; it is the operator's own";
 
 /// The rule of each kind of command.
-pub const COMMAND_RULES: [CommandRule; 34] =
+pub const COMMAND_RULES: [CommandRule; 37] =
     [
         rule(Operation::AccountLimits, Permission::LimitsChange, ScopeRule::Named, "the customer or card")
             .of(&[SubjectRule::any(Subject::Customer, "customer"), SubjectRule::any(Subject::Card, "card")]),
@@ -52,6 +53,12 @@ pub const COMMAND_RULES: [CommandRule; 34] =
             ])
             .also("an exposure alone: any"),
         rule(Operation::AssetBudget, Permission::TermsChange, ScopeRule::Class, "all").also("the asset has a budget"),
+        rule(Operation::BankFileReject, Permission::BankFilesMark, ScopeRule::Class, "all merchants")
+            .of(&[SubjectRule::only(Subject::BankFile, "file", FILE_WITH_BANK)]),
+        rule(Operation::BankFileReopen, Permission::BankFilesMark, ScopeRule::Class, "all merchants")
+            .of(&[SubjectRule::only(Subject::BankFile, "file", FILE_ACCEPTED).and("without a returned transfer")]),
+        rule(Operation::BankFileWithdraw, Permission::BankFilesMark, ScopeRule::Class, "all merchants")
+            .of(&[SubjectRule::only(Subject::BankFile, "file", FILE_NOT_OVER)]),
         rule(Operation::CardClose, Permission::AccountsClose, ScopeRule::Named, "the card; its owner")
             .of(&[SubjectRule::only(Subject::Card, "card", CARD_NOT_ENDED)]),
         rule(Operation::CardReplace, Permission::CardsManage, ScopeRule::Named, "both cards; the owner").of(&[
@@ -126,7 +133,8 @@ pub const COMMAND_RULES: [CommandRule; 34] =
         rule(Operation::SettlementOpen, Permission::SettlementsOpen, ScopeRule::Named, "the merchant")
             .of(&[SubjectRule::any(Subject::Merchant, "merchant").and("without an open settlement")]),
         rule(Operation::SettlementReturn, Permission::SettlementsReturn, ScopeRule::Named, "the merchant")
-            .of(&[SubjectRule::only(Subject::Settlement, "settlement", PAID).and("by a bank file")]),
+            .of(&[SubjectRule::only(Subject::Settlement, "settlement", BOOKED)
+                .and("in no file that is assigning or written")]),
         rule(Operation::SettlementRunStart, Permission::SettlementsOpen, ScopeRule::Class, "all merchants")
             .of(&[SubjectRule::any(Subject::Merchant, "merchant")
                 .and("but the period of one that is not `active` stays open")]),

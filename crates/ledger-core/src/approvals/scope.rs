@@ -62,7 +62,7 @@ impl Command {
             | Self::CashCollection { .. }
             | Self::StaffInvite { .. }
             | Self::StaffChange { .. } => named(Vec::new()),
-            Self::SettlementRun { .. } => ActScope::Class(Among::Merchants),
+            Self::SettlementRun { .. } | Self::BankFile(_) => ActScope::Class(Among::Merchants),
             Self::AccountLimits { account, .. } => named(vec![*account]),
             Self::AssetBudget { .. } | Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::WindDown => {
                 ActScope::Class(Among::Everyone)

@@ -3,6 +3,7 @@
 //! Both follow from the builders: a request plans the command from the items that were read, and a decision applies its guards
 //! too. The table says it in the words of the states, and tests plan each command in each of them.
 
+use crate::bank_files::BankFileState;
 use crate::card_state::CardState;
 use crate::customer_state;
 use crate::merchant_state::MerchantState;
@@ -26,6 +27,8 @@ pub enum Subject {
     Terminal,
     /// A settlement.
     Settlement,
+    /// A bank file.
+    BankFile,
     /// A payment.
     Payment,
     /// A top-up.
@@ -46,6 +49,7 @@ impl Subject {
             Self::Merchant => MerchantState::ALL.map(MerchantState::name).to_vec(),
             Self::Terminal => TerminalState::ALL.map(TerminalState::name).to_vec(),
             Self::Settlement => SettlementState::ALL.map(SettlementState::name).to_vec(),
+            Self::BankFile => BankFileState::ALL.map(BankFileState::name).to_vec(),
             Self::Payment => PaymentState::ALL.map(PaymentState::name).to_vec(),
             Self::Topup => TopupState::ALL.map(TopupState::name).to_vec(),
             Self::TopupRefund => RefundState::ALL.map(RefundState::name).to_vec(),
@@ -142,7 +146,11 @@ pub(super) const ACTIVE_CARD: &[&str] = &[CardState::Active.name()];
 pub(super) const CLOSED_CARD: &[&str] = &[CardState::Closed.name()];
 pub(super) const MERCHANT_NOT_CLOSING: &[&str] = &[MerchantState::Active.name(), MerchantState::Suspended.name()];
 pub(super) const TERMINAL_NOT_CLOSED: &[&str] = &[TerminalState::Active.name(), TerminalState::Frozen.name()];
-pub(super) const PAID: &[&str] = &[SettlementState::Paid.name()];
+pub(super) const BOOKED: &[&str] = &[SettlementState::Booked.name()];
+pub(super) const FILE_WITH_BANK: &[&str] = &[BankFileState::Written.name(), BankFileState::Accepted.name()];
+pub(super) const FILE_NOT_OVER: &[&str] =
+    &[BankFileState::Assigning.name(), BankFileState::Written.name(), BankFileState::Accepted.name()];
+pub(super) const FILE_ACCEPTED: &[&str] = &[BankFileState::Accepted.name()];
 pub(super) const REFUNDABLE: &[&str] = &[PaymentState::Captured.name(), PaymentState::PartiallyRefunded.name()];
 pub(super) const TOPUP_NOT_PAID: &[&str] = &[
     TopupState::Requested.name(),

@@ -1,8 +1,12 @@
 //! The stored form of commands. It is read strictly: an attribute that this release does not know is an error.
 
+mod kind;
+
+use self::kind::{KIND, Kind};
 use super::command::Command;
 use crate::account::Account;
 use crate::adjustments::Adjustment;
+use crate::bank_files::FileEnd;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
@@ -10,12 +14,11 @@ use crate::customers::sign_in::SignInMove;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{
-    CardId, CustomerId, MerchantId, PaymentId, SettlementId, StaffId, SubjectId, TerminalId, TerminalOwner,
+    BankFileId, CardId, CustomerId, MerchantId, PaymentId, SettlementId, StaffId, SubjectId, TerminalId, TerminalOwner,
     TransactionId,
 };
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
-use crate::operation::Operation;
 use crate::payments::by_operator::OrderedRefund;
 use crate::permission::Staff;
 use crate::personal::FreeText;
@@ -27,7 +30,6 @@ use crate::topups::TopupDecision;
 use crate::unclaimed::{Claimed, PaidOut};
 use std::collections::BTreeSet;
 
-const KIND: &str = "kind";
 const SEEN: &str = "seen";
 /// The operator, where a command is about its terminals and not about a merchant's.
 const OWNER: &str = "owner";
@@ -99,9 +101,14 @@ impl Command {
                 item.extend(pay_on.as_ref().map(|day| id("pay_on", day)));
                 item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
             }
-            Self::SettlementReturn(ReturnedTransfer { merchant, settlement, amount }) => {
-                item.extend([id("merchant_id", merchant), id("settlement_id", settlement)]);
+            Self::SettlementReturn(ReturnedTransfer { merchant, settlement, amount, day, file }) => {
+                item.extend([id("merchant_id", merchant), id("settlement_id", settlement), id("transfer_on", day)]);
+                item.extend(file.as_ref().map(|file| id(SEEN, file)));
                 item.extend(amount_of(amount));
+            }
+            Self::BankFile(FileEnd { file, change: _, seen }) => {
+                item.extend([id("bank_file_id", file)]);
+                item.insert(SEEN.to_owned(), Value::int((*seen).into()));
             }
             Self::SettlementRun { closing, seen } => {
                 item.extend([id("closing_on", closing), id(SEEN, seen)]);
@@ -242,6 +249,13 @@ impl Command {
                 merchant: merchant()?,
                 settlement: item.parsed("settlement_id", SettlementId::parse)?,
                 amount: amount(item)?,
+                day: item.parsed("transfer_on", BusinessDate::parse)?,
+                file: item.opt_parsed(SEEN, BankFileId::parse)?,
+            }),
+            Kind::BankFile(change) => Self::BankFile(FileEnd {
+                file: item.parsed("bank_file_id", BankFileId::parse)?,
+                change,
+                seen: item.int(SEEN)?,
             }),
             Kind::SettlementRun => Self::SettlementRun {
                 closing: item.parsed("closing_on", BusinessDate::parse)?,
@@ -316,89 +330,6 @@ impl Command {
             Kind::MerchantOwner => Self::MerchantOwner { merchant: merchant()?, id: person()?, email: email()? },
         };
         if command.item() == *item { Ok(command) } else { Err(ItemError::invalid("command")) }
-    }
-}
-
-/// The kinds of stored commands. A release that does not know a kind must not decide on it.
-#[derive(Clone, Copy)]
-enum Kind {
-    Grant,
-    BulkGrant,
-    Adjustment,
-    TopupDecision,
-    CashCeiling,
-    RefundCeiling,
-    AssetBudget,
-    CashDeposit,
-    CashDepositReversal,
-    Refund,
-    CashReversal,
-    CounterOpen,
-    CashCollection,
-    CashRoom,
-    Destination,
-    SettlementOpen,
-    SettlementReturn,
-    SettlementRun,
-    SettlementSchedule,
-    EnrolmentCode,
-    StaffInvite,
-    StaffChange,
-    TermsChange,
-    TermsCancel,
-    AccountLimits,
-    CardReplace,
-    SignInMove,
-    CustomerClose,
-    CustomerErase,
-    CardClose,
-    UnclaimedClaim,
-    UnclaimedPayout,
-    WindDown,
-    MerchantOwner,
-}
-
-impl Kind {
-    const ALL: [(Operation, Self); 34] = [
-        (Operation::Grant, Self::Grant),
-        (Operation::BulkGrant, Self::BulkGrant),
-        (Operation::Adjustment, Self::Adjustment),
-        (Operation::TopupDecision, Self::TopupDecision),
-        (Operation::CashCeiling, Self::CashCeiling),
-        (Operation::RefundCeiling, Self::RefundCeiling),
-        (Operation::AssetBudget, Self::AssetBudget),
-        (Operation::CashDeposit, Self::CashDeposit),
-        (Operation::CashDepositReversal, Self::CashDepositReversal),
-        (Operation::Refund, Self::Refund),
-        (Operation::CardReverse, Self::CashReversal),
-        (Operation::TerminalOpen, Self::CounterOpen),
-        (Operation::CashCollection, Self::CashCollection),
-        (Operation::CashRoom, Self::CashRoom),
-        (Operation::MerchantPatch, Self::Destination),
-        (Operation::SettlementOpen, Self::SettlementOpen),
-        (Operation::SettlementReturn, Self::SettlementReturn),
-        (Operation::SettlementRunStart, Self::SettlementRun),
-        (Operation::SettlementSchedule, Self::SettlementSchedule),
-        (Operation::EnrolmentCode, Self::EnrolmentCode),
-        (Operation::StaffInvite, Self::StaffInvite),
-        (Operation::StaffChange, Self::StaffChange),
-        (Operation::TermsChange, Self::TermsChange),
-        (Operation::TermsCancel, Self::TermsCancel),
-        (Operation::AccountLimits, Self::AccountLimits),
-        (Operation::CardReplace, Self::CardReplace),
-        (Operation::SignInMove, Self::SignInMove),
-        (Operation::CustomerClose, Self::CustomerClose),
-        (Operation::CustomerErase, Self::CustomerErase),
-        (Operation::CardClose, Self::CardClose),
-        (Operation::UnclaimedClaim, Self::UnclaimedClaim),
-        (Operation::UnclaimedPayout, Self::UnclaimedPayout),
-        (Operation::WindDown, Self::WindDown),
-        (Operation::MerchantOwner, Self::MerchantOwner),
-    ];
-
-    fn of(item: &Item) -> Result<Self, ItemError> {
-        let known = |name: &str| Self::ALL.into_iter().find(|(operation, _)| operation.name() == name);
-        Ok(item.named(KIND, known)?.1)
     }
 }
 

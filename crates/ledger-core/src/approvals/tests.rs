@@ -1,5 +1,6 @@
 //! Every state under every action, who may act, and the stored form of every command.
 
+mod bank_file;
 mod commands;
 mod deciders;
 mod settlement_open;

@@ -186,6 +186,12 @@ impl BankAccount {
 }
 
 impl Sender {
+    /// The account in a masked form: bank, branch, and the last three digits of the number.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.account.shown()
+    }
+
     /// Validates the parts of a sender.
     ///
     /// # Errors

@@ -5,5 +5,5 @@ mod file;
 mod kana;
 
 pub use account::{AccountKind, BankAccount, BankError, BankParts, Sender, SenderParts};
-pub use file::{BankFile, FileError, Transfer};
+pub use file::{FileError, TransferLine, transfer_file};
 pub use kana::{Kana, KanaError};

@@ -12,7 +12,7 @@ mod tests;
 
 pub(crate) use on_time::CLOSING_MARGIN;
 pub use on_time::NeverOnTime;
-pub use payment_window::{BankDeadline, PaymentDayError, PaymentWindow};
+pub use payment_window::{BankDeadline, FileTimes, PaymentDayError, PaymentWindow};
 pub use schedule::{Closing, ClosingDay, DayRule, OwnSchedule, PaymentRule, ScheduleError, SettlementSchedule};
 
 use crate::canonical::parse_canonical;

@@ -1,7 +1,7 @@
 //! The days on which a settlement can be paid, as of an instant. The tenant's bank takes a file until a time of day, some
 //! banking days before the payment day.
 
-use super::{HolidaysUnknown, NeverOnTime, bank_day_from, bank_days_after, is_bank_day};
+use super::{HolidaysUnknown, NeverOnTime, bank_day_from, bank_day_until, bank_days_after, is_bank_day};
 use crate::time::{BusinessDate, TimeOfDay, Timestamp};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -15,6 +15,17 @@ pub struct BankDeadline {
     pub cut_off: TimeOfDay,
     /// How many calendar days ahead of today a payment day may be that a person states.
     pub ahead_days: u8,
+    /// The time of day in Japan at which a file is written; not after the cut-off.
+    pub file_cut: TimeOfDay,
+}
+
+/// When the file of a payment day is written, and until when the bank takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileTimes {
+    /// When it is written.
+    pub cut_at: Timestamp,
+    /// The bank takes it before this instant.
+    pub accept_by: Timestamp,
 }
 
 /// The days on which a settlement can be paid that is opened at an instant.
@@ -47,18 +58,37 @@ pub enum PaymentDayError {
     Never(#[from] NeverOnTime),
 }
 
+impl Default for BankDeadline {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 impl BankDeadline {
     /// The lead times that banks have, in banking days.
     pub const LEAD_DAYS: RangeInclusive<u8> = 0..=5;
     /// How far ahead a stated payment day may be at most, in calendar days.
     pub const AHEAD_DAYS: RangeInclusive<u8> = 1..=60;
-    /// The deadline of a tenant whose terms have none: noon of the banking day before, for a day within 15 days.
-    pub const DEFAULT: Self = Self { lead_days: 1, cut_off: TimeOfDay::NOON, ahead_days: 15 };
+    /// The deadline of a tenant whose terms have none: noon of the banking day before, for a day within 15 days. Files are written at
+    /// ten of that day.
+    pub const DEFAULT: Self = Self { lead_days: 1, cut_off: TimeOfDay::NOON, ahead_days: 15, file_cut: TimeOfDay::TEN };
 
     /// Accepts a lead time in banking days; `None` for one outside [`BankDeadline::LEAD_DAYS`].
     #[must_use]
     pub fn lead(days: u8) -> Option<u8> {
         Some(days).filter(|days| Self::LEAD_DAYS.contains(days))
+    }
+
+    /// The times of the file of a payment day. If banks are closed on that day, those of the last one before it on which they are open.
+    ///
+    /// # Errors
+    /// [`HolidaysUnknown`] if a day is outside the table of holidays.
+    pub fn file_times(&self, pay_on: BusinessDate) -> Result<FileTimes, HolidaysUnknown> {
+        let mut day = bank_day_until(pay_on)?;
+        for _ in 0..self.lead_days {
+            day = bank_day_until(day.days_before(1))?;
+        }
+        Ok(FileTimes { cut_at: self.file_cut.on(day), accept_by: self.cut_off.on(day) })
     }
 
     /// Accepts a number of calendar days; `None` for one outside [`BankDeadline::AHEAD_DAYS`].

@@ -2,7 +2,7 @@
 
 use super::{Attributes, Item, ItemError, Value};
 use crate::account::Account;
-use crate::ids::{CustomerId, JobId, SettlementId, StaffId, TransactionId};
+use crate::ids::{BankFileId, CustomerId, JobId, MerchantId, SettlementId, StaffId, TransactionId};
 use crate::money::{Asset, stored_text};
 use crate::personal::FreeText;
 use crate::time::{BusinessDate, Timestamp};
@@ -84,9 +84,11 @@ macro_rules! texts {
 texts! {
     String: |text| Ok::<_, ItemError>(text.to_owned()),
     Account: Account::parse,
+    BankFileId: BankFileId::parse,
     BusinessDate: BusinessDate::parse,
     CustomerId: CustomerId::parse,
     JobId: JobId::parse,
+    MerchantId: MerchantId::parse,
     SettlementId: SettlementId::parse,
     StaffId: StaffId::parse,
     Timestamp: Timestamp::parse,

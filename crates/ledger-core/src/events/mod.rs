@@ -16,7 +16,7 @@ pub use marks::{MARKS_MAX, published};
 
 use crate::account::{self, Account, Posting};
 use crate::dynamo::{Attributes, Item, ItemError};
-use crate::ids::{Tenant, TransactionId, parse_uuid};
+use crate::ids::{BankFileId, Tenant, TransactionId, parse_uuid};
 use crate::journal::{self, JournalEntry};
 use crate::keys::Key;
 use crate::time::Timestamp;
@@ -30,6 +30,8 @@ pub const SCHEMA: &str = "https://ecopay.example/events/v1/transaction.schema.js
 /// The attributes that link an entry to another record. Each holds that record's id.
 const LINKS: [&str; 7] =
     ["adjustment_id", "merchant_id", "payment_id", "refund_id", "reverses", "settlement_id", "topup_id"];
+/// The attribute that links the debit of a bank file to it.
+const BANK_FILE: &str = "bank_file_id";
 
 /// An event, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +120,9 @@ fn data(tenant: &Tenant, entry: &JournalEntry, item: &Item) -> Result<Value, Ite
         if let Some(id) = item.opt_parsed(name, parse_uuid)? {
             insert(name, json!(id.to_string()));
         }
+    }
+    if let Some(file) = item.opt_parsed(BANK_FILE, BankFileId::parse)? {
+        insert(BANK_FILE, json!(file.to_string()));
     }
     Ok(Value::Object(data))
 }

@@ -225,7 +225,7 @@ impl PrepaidFlows {
         let out = |flow: &Balance| flow.checked_plus(gained)?.checked_sub(lost);
         match accounts {
             AccountClass::Merchants => self.used = out(&self.used)?,
-            AccountClass::Tenant(T::StripeClearing | T::CashClearing | T::BankClearing) => {
+            AccountClass::Tenant(T::StripeClearing | T::CashClearing | T::BankClearing | T::Bank) => {
                 self.load(gained, lost)?;
             }
             AccountClass::Tenant(T::PointsIssued) => self.granted = into(&self.granted)?,
@@ -276,6 +276,7 @@ fn holds_unused(accounts: AccountClass) -> bool {
             | TenantAccount::Breakage
             | TenantAccount::Disputes
             | TenantAccount::BankClearing
+            | TenantAccount::Bank
             | TenantAccount::ConsumptionTax
             | TenantAccount::OpeningBalances
             | TenantAccount::Suspense,

@@ -59,3 +59,39 @@ fn principals_are_parsed_as_they_are_written() {
     }
     assert_eq!(Actor::Stripe.to_string(), "stripe");
 }
+
+#[test]
+fn bank_file_is_named_by_its_day_and_number() {
+    let day = BusinessDate::parse("2026-12-10").unwrap();
+    let first = BankFileId::first(day);
+    assert_eq!((first.pay_on, first.to_string().as_str()), (day, "2026-12-10-01"));
+    let all: Vec<BankFileId> = std::iter::successors(Some(first), |id| id.next()).collect();
+    assert_eq!((all.len(), all.last().unwrap().to_string().as_str()), (99, "2026-12-10-99"));
+    // The list of files is in the order of their texts.
+    let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
+    assert!(all.is_sorted() && texts.is_sorted());
+    for (id, text) in all.iter().zip(&texts) {
+        assert_eq!(BankFileId::parse(text), Ok(*id));
+    }
+    assert!(*all.last().unwrap() < BankFileId::first(day.next()), "the day comes before the number");
+    for wrong in [
+        "",
+        "2026-12-10",
+        "2026-12-10-",
+        "2026-12-10-0",
+        "2026-12-10-1",
+        "2026-12-10-00",
+        "2026-12-10-001",
+        "2026-12-10-100",
+        "2026-12-10-+1",
+        "2026-12-10- 1",
+        "2026-12-10-0x",
+        "2026-12-1-01",
+        "2026-13-10-01",
+        "20261210-01",
+        "2026-12-10_01",
+        "2026-12-10-01 ",
+    ] {
+        assert_eq!(BankFileId::parse(wrong), Err(IdError), "{wrong:?}");
+    }
+}

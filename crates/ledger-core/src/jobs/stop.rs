@@ -25,11 +25,12 @@ pub struct JobStop<'a> {
     pub reason: &'a FreeText,
 }
 
-/// Whether jobs of a kind can be stopped. An erasure cannot: two people decided on it, and half of it is worse than either.
+/// Whether jobs of a kind can be stopped. An erasure cannot: two people decided on it, and half of it is worse than either. A bank file
+/// is withdrawn when it is written.
 #[must_use]
 const fn is_stoppable(kind: JobKind) -> bool {
     match kind {
-        JobKind::Erasure => false,
+        JobKind::BankFile | JobKind::Erasure => false,
         JobKind::Grant
         | JobKind::CardBatch
         | JobKind::WindDown
@@ -43,7 +44,12 @@ const fn is_stoppable(kind: JobKind) -> bool {
 const fn is_attempt(kind: JobKind) -> bool {
     match kind {
         JobKind::File | JobKind::TermsPreview => true,
-        JobKind::Grant | JobKind::CardBatch | JobKind::WindDown | JobKind::SettlementRun | JobKind::Erasure => false,
+        JobKind::Grant
+        | JobKind::CardBatch
+        | JobKind::WindDown
+        | JobKind::SettlementRun
+        | JobKind::BankFile
+        | JobKind::Erasure => false,
     }
 }
 

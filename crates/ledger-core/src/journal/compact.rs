@@ -8,7 +8,7 @@
 use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::parse_uuid;
-use crate::keys::{Key, attr, sk};
+use crate::keys::{self, Key, attr, sk};
 use crate::money::{Asset, Delta};
 use crate::terms_version::TermsVersion;
 use crate::time::Timestamp;
@@ -150,7 +150,8 @@ impl<'a> Context<'a> {
     fn of(pk: &'a str, sk: &'a str, home: Option<String>) -> Result<Self, ItemError> {
         let mut parts = pk.splitn(3, '#').skip(1);
         let (Some(kind), Some(owner)) = (parts.next(), parts.next()) else { return Err(ItemError::invalid(attr::PK)) };
-        let home = home.unwrap_or_else(|| format!("{kind}:{owner}"));
+        let of_key = || if kind == keys::OWN { owner.to_owned() } else { format!("{kind}:{owner}") };
+        let home = home.unwrap_or_else(of_key);
         let id = sk.strip_prefix(sk::TXN).or_else(|| sk.strip_prefix(sk::TXNREF));
         Ok(Self { owner, id: id.ok_or_else(|| ItemError::invalid(attr::SK))?, home, merchant: None })
     }

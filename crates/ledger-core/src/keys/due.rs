@@ -31,6 +31,10 @@ words! {
         Reconciliation = "reconciliation",
         /// A notice to announce.
         Notice = "notice",
+        /// A booked transfer whose bank file is to be written.
+        BankTransfer = "bank_transfer",
+        /// A bank file that a person is to record as accepted, or as debited.
+        BankFile = "bank_file",
         /// A merchant with a paid settlement, on whose cash bonuses may be due.
         CoveredCash = "covered_cash",
     }

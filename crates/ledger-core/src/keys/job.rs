@@ -23,6 +23,8 @@ words! {
         WindDown = "wind_down",
         /// A run that closes merchants' periods.
         SettlementRun = "settlement_run",
+        /// A bank file that takes booked transfers.
+        BankFile = "bank_file",
         /// The erasure of a customer's texts.
         Erasure = "erasure",
         /// A file that staff asked for.

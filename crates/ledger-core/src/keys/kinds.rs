@@ -14,7 +14,7 @@ pub struct ItemForm {
 }
 
 /// Every kind of item, by partition.
-pub const ITEM_FORMS: [ItemForm; 85] = [
+pub const ITEM_FORMS: [ItemForm; 89] = [
     // What the tenant is: it stays small.
     form(TENANT, "CONFIG", "configuration"),
     form(TENANT, "TERMS#<version>", "version of the terms"),
@@ -32,6 +32,11 @@ pub const ITEM_FORMS: [ItemForm; 85] = [
     listed("job#<id>", "JOB", "job", "jobs#<kind>#0"),
     form("job#<id>", "LINE#<place>", "line of a job"),
     form("job#<id>", "CUSTOMERS", "customers of a bulk grant"),
+    // Transfers to merchants' bank accounts.
+    form("bank_transfers#<day>", "TRANSFER#<settlement>", "transfer to a merchant"),
+    listed("bank_file#<id>", "FILE", "bank file", "bank_files#0"),
+    form("bank_file#<id>", "PART#<number>", "transfers of a bank file"),
+    form("own#<account>", ENTRY, "journal entry"),
     // What the staff does.
     listed("audit#<day>#<shard>", "AUDIT#<id>", "act of the staff", "acts_of#<customer>#0"),
     form("audit#<day>#<shard>", "NOTICE#<id>", "notice of a change"),

@@ -1,6 +1,6 @@
 //! Keys that the table returns, checked to be of one tenant.
 
-use super::{Key, Partition, sk, tenant_of};
+use super::{Key, OWN, Partition, sk, tenant_of};
 use crate::account::Account;
 use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TopupId, TransactionId};
 use crate::psp::Step;
@@ -58,6 +58,7 @@ impl Key {
             "customer" => Account::Customer(CustomerId::parse(id).ok()?),
             "card" => Account::Card(CardId::parse(id).ok()?),
             "merchant" => Account::Merchant(MerchantId::parse(id).ok()?),
+            OWN => Account::parse(id).ok()?,
             _ => return None,
         };
         let id = TransactionId::parse(self.sk.strip_prefix(sk::TXN)?).ok()?;
@@ -78,6 +79,7 @@ impl Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::TenantAccount;
 
     const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 
@@ -122,6 +124,7 @@ mod tests {
             Account::Customer(CustomerId::parse(ID).unwrap()),
             Account::Card(CardId::parse(ID).unwrap()),
             Account::Merchant(MerchantId::parse(ID).unwrap()),
+            Account::Tenant(TenantAccount::Bank),
         ] {
             let key = Partition::account(&demo, account).unwrap().entry(id);
             assert_eq!(entry(key.pk(), key.sk()), Some((account, id)));
@@ -136,6 +139,8 @@ mod tests {
             (&pk, &sk.to_uppercase()),
             (&format!("demo#customer#{}", ID.to_uppercase()), &sk),
             (&format!("demo#staff#{ID}"), &sk),
+            ("demo#own#fees", &sk),
+            (&format!("demo#own#customer:{ID}"), &sk),
             ("demo#customer", &sk),
         ] {
             assert_eq!(entry(pk, sk), None, "{pk} {sk}");

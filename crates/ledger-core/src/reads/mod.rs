@@ -39,8 +39,8 @@ pub use registry::registered_tenants;
 pub use request::{QueryRequest, Request, ScanRequest};
 pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, stored_cards, table_segment};
 pub use tenants::{
-    acts_from, approvals, audit_records, breaks, breaks_of, job_lines, jobs, migration_passes, reconciliations,
-    staff_members, terms,
+    acts_from, approvals, audit_records, bank_file_items, bank_files, bank_transfers, breaks, breaks_of, job_lines,
+    jobs, migration_passes, reconciliations, staff_members, terms,
 };
 pub use trail::{bindings, lane_segments, payment_items, steps_of, topup_items, topup_refunds};
 

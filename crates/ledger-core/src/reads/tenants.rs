@@ -3,9 +3,11 @@
 use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{ApprovalId, Employer, FindingId, JobId, RunId, StaffId, Tenant, least_born_at};
+use crate::ids::{
+    ApprovalId, BankFileId, Employer, FindingId, JobId, RunId, SettlementId, StaffId, Tenant, least_born_at,
+};
 use crate::keys::{self, JobKind, Partition, sk};
-use crate::time::{Timestamp, UtcDay, UtcMonth};
+use crate::time::{BusinessDate, Timestamp, UtcDay, UtcMonth};
 use uuid::Uuid;
 
 /// Audit records of the staff's acts of a day and a shard, newest first, after the act `after`.
@@ -52,6 +54,25 @@ pub fn jobs(tenant: &Tenant, kind: JobKind, from: Option<Timestamp>, after: Opti
     Query::by_owner_within(keys::jobs_partition(tenant, kind), range)
         .newest_first()
         .after(after.map(|id| id.to_string()))
+}
+
+/// A tenant's bank files, the latest day first, after the file `after`. One that was just begun may be missing.
+#[must_use]
+pub fn bank_files(tenant: &Tenant, after: Option<BankFileId>) -> Query {
+    Query::by_owner(keys::bank_files_partition(tenant)).newest_first().after(after.map(|id| id.to_string()))
+}
+
+/// The bank file's partition: the file and its parts.
+#[must_use]
+pub fn bank_file_items(tenant: &Tenant, file: BankFileId) -> Query {
+    Query::partition(&Partition::bank_file(tenant, file), SortRange::ALL)
+}
+
+/// The transfers that were booked for a day, by settlement, after that of a settlement.
+#[must_use]
+pub fn bank_transfers(tenant: &Tenant, day: BusinessDate, after: Option<SettlementId>) -> Query {
+    let after = after.map(|id| format!("{}{id}", keys::TRANSFER));
+    Query::partition(&Partition::bank_transfers(tenant, day), SortRange::prefix(keys::TRANSFER)).after(after)
 }
 
 /// The lines of a job, by subject, after that of a subject.

@@ -65,6 +65,9 @@ words! {
         /// A merchant's refund ceiling is not its room and what is outstanding, or that is not what it refunded less what its
         /// settlements returned.
         RefundRoomDiffers = "refund_room_differs",
+        /// A bank file's count and sums are not those of its transfers, it was debited otherwise than its entry has it, or a transfer
+        /// or an entry names a file that does not exist.
+        BankFileDiffers = "bank_file_differs",
         /// The bonus on the cash of a top-up is not recorded, granted and taken back as its entries say.
         BonusDiffers = "bonus_differs",
         /// Bonuses on cash that a settlement covered were not granted for too long.

@@ -62,6 +62,7 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::BonusDiffers => 3,
         BreakKind::NegativeBalance
         | BreakKind::ExposureDiffers
+        | BreakKind::BankFileDiffers
         | BreakKind::PayoutDiffers
         | BreakKind::PayoutMissing => 4,
         BreakKind::ClaimStuck

@@ -1,4 +1,5 @@
 mod accounts;
+mod bank_files;
 mod cash_rooms;
 mod credits;
 mod entries;
@@ -47,6 +48,7 @@ in_group! {
     PaymentFact: Payment;
     TopupFact: Topup;
     SettlementFact: Settlement;
+    BankFileFact: BankFile;
 }
 
 impl InGroup for AccountFact {

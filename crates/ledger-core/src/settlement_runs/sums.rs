@@ -9,7 +9,9 @@ use crate::settlements::{Settlement, SettlementState};
 pub struct RunSums {
     /// How many are not over.
     pub open: u32,
-    /// How many were paid.
+    /// How many were booked for the bank.
+    pub booked: u32,
+    /// How many the payment provider paid.
     pub paid: u32,
     /// How many had nothing to pay.
     pub carried: u32,
@@ -42,7 +44,7 @@ impl RunSums {
     pub fn none() -> Self {
         let zero = || Balance::zero(Asset::Ecopay);
         let (fee, tax, payable) = (zero(), zero(), zero());
-        Self { open: 0, paid: 0, carried: 0, undone: 0, returned: 0, fee, tax, payable }
+        Self { open: 0, booked: 0, paid: 0, carried: 0, undone: 0, returned: 0, fee, tax, payable }
     }
 
     /// Adds a settlement.
@@ -51,6 +53,7 @@ impl RunSums {
     /// [`MoneyError`] if a sum does not fit.
     pub fn add(&mut self, settlement: &Settlement) -> Result<(), MoneyError> {
         let count = match settlement.state {
+            SettlementState::Booked => &mut self.booked,
             SettlementState::Paid => &mut self.paid,
             SettlementState::Carried => &mut self.carried,
             SettlementState::Undone => &mut self.undone,

@@ -5,7 +5,6 @@ use super::destination::Destination;
 use super::record::{Settlement, SettlementState, UndoReason};
 use super::saga::{Compensation, Outcome, Step, Task};
 use super::steps;
-use crate::account::TenantAccount;
 use crate::dynamo::{Update, Value};
 use crate::ids::Tenant;
 use crate::keys::{Work, attr};
@@ -69,9 +68,15 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
             (Step::Release, SettlementState::Verified) => write(steps::release(tenant, settlement, now)),
             (Step::Fee, SettlementState::Released) => write(steps::fee(tenant, settlement, now)),
             (Step::Payout, SettlementState::Charged) if settlement.payable.is_none() => {
-                write(steps::paid(tenant, settlement, (TenantAccount::BankClearing, None), now))
+                write(steps::carried(tenant, settlement, now))
             }
-            (Step::Payout, SettlementState::Charged) => write(steps::pay(tenant, settlement, now)),
+            (Step::Payout, SettlementState::Charged) => write(match &settlement.destination {
+                Destination::Stripe { .. } => steps::pay(tenant, settlement, now),
+                Destination::Bank(_) => match steps::transfer(settlement, now) {
+                    Some(transfer) => steps::booked(tenant, settlement, &transfer, now),
+                    None => steps::start_undo(tenant, settlement, UndoReason::PayoutRefused, now),
+                },
+            }),
             (Step::Payout, SettlementState::Paying) => Ok(Move::Pay),
             (step, state) if state > left_by(step) => Ok(Move::Ended(Outcome::Next)),
             (Step::Collect | Step::Hold | Step::Kyc | Step::Release | Step::Fee | Step::Payout, _) => out_of_order(),
@@ -100,8 +105,8 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
 }
 
 /// The write of a task that comes before the payment day of a settlement that the payment provider pays: the settlement is due
-/// at the beginning of that day, and the run ends with [`Outcome::Over`]. `None` if the task has its [`next_move`] now. A bank
-/// file names the day itself, so it waits for none.
+/// at the beginning of that day, and the run ends with [`Outcome::Over`]. `None` if the task has its [`next_move`] now. A transfer by
+/// bank file is booked at once: the file names the day.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.

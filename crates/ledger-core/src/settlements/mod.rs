@@ -2,10 +2,11 @@
 //! can be repeated. Until money may have left, the steps can be undone in reverse order.
 //!
 //! ```text
-//! collecting -> held -> verified -> released -> charged -> paying -> paid
-//!      |         ^----------'           ^----------'  ^-------'        proven refusal
+//! collecting -> held -> verified -> released -> charged -> booked           by bank file
+//!      |         ^----------'           ^----------'  | '-> paying -> paid  through the payment provider
+//!      |                                              |       '------------ a proven refusal: charged
 //!      |-> carried                 nothing is to be paid
-//!      '-> undone                  turned back, and everything is given back    paid -> returned: money returned
+//!      '-> undone                  turned back, and everything is given back    booked, paid -> returned: money returned
 //! ```
 
 mod advance;
@@ -37,9 +38,9 @@ pub use pay_on::PayOn;
 pub use period::{ClosedPeriod, PeriodBatch, close_lane, given_back_period};
 pub use record::{OfRun, Settlement, SettlementState, UndoReason};
 pub use resume::plan as plan_resume;
-pub use returned::{ReturnedTransfer, plan_return};
+pub use returned::{ReturnedTransfer, SeenTransfer, plan_return};
 pub use rooms::{ReturnedRooms, RoomDebts};
 pub use saga::{Compensation, Outcome, Step, Task};
 pub use sending::Sending;
-pub use steps::{paid, start_undo, transfer, verified};
+pub use steps::{booked, paid, start_undo, verified};
 pub use totals::AssetTotals;

@@ -156,6 +156,8 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         tax: None,
         payable: None,
         sending: None,
+        booked_at: None,
+        transfer_on: None,
         paid_at: None,
         payout_reference: None,
         returned_at: None,

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 words! {
-    /// The state of a settlement. One step leaves each state before `Paid`, and its compensation enters it again.
+    /// The state of a settlement. One step leaves each state before `Booked`, and its compensation enters it again.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum SettlementState {
         /// Records are being stamped.
@@ -34,13 +34,15 @@ words! {
         Charged = "charged",
         /// The payout may have left. Only a proven refusal leads back.
         Paying = "paying",
-        /// Paid. Final, unless the money is returned.
+        /// Booked as a transfer for the tenant's bank. Final, unless the transfer is returned.
+        Booked = "booked",
+        /// Paid by the payment provider. Final, unless the money is returned.
         Paid = "paid",
         /// Nothing was to be paid, and the rest goes into the next settlement. Final.
         Carried = "carried",
         /// It turned back, and the next settlement takes its records. Final.
         Undone = "undone",
-        /// It was paid and the money was returned; the next settlement pays it. Final.
+        /// It was booked or paid, and the money was returned; the next settlement pays it. Final.
         Returned = "returned",
     }
 }
@@ -118,9 +120,13 @@ pub struct Settlement {
     pub payable: Option<Amount>,
     /// The progress of the payout request to the payment provider.
     pub sending: Option<Sending>,
-    /// When it was paid.
+    /// When it was booked as a transfer.
+    pub booked_at: Option<Timestamp>,
+    /// The day for which the transfer was booked.
+    pub transfer_on: Option<BusinessDate>,
+    /// When the payment provider paid it.
     pub paid_at: Option<Timestamp>,
-    /// The payout's name outside: a file's name, or the payment provider's id.
+    /// The payment provider's id of the payout.
     pub payout_reference: Option<String>,
     /// When the return of the money became known.
     pub returned_at: Option<Timestamp>,
@@ -139,7 +145,7 @@ impl SettlementState {
     #[must_use]
     pub const fn is_over(self) -> bool {
         match self {
-            Self::Paid | Self::Carried | Self::Undone | Self::Returned => true,
+            Self::Booked | Self::Paid | Self::Carried | Self::Undone | Self::Returned => true,
             Self::Collecting | Self::Held | Self::Verified | Self::Released | Self::Charged | Self::Paying => false,
         }
     }
@@ -195,6 +201,8 @@ impl Settlement {
             tax: yen(item, "tax")?,
             payable: yen(item, "payable")?,
             sending: Sending::read(item)?,
+            booked_at: item.opt_timestamp("booked_at")?,
+            transfer_on: item.opt_parsed(TRANSFER_ON, BusinessDate::parse)?,
             paid_at: item.opt_timestamp("paid_at")?,
             payout_reference: item.opt_string("payout_reference")?,
             returned_at: item.opt_timestamp("returned_at")?,
@@ -307,6 +315,8 @@ impl Settlement {
     }
 }
 
+/// The attribute with the day for which its transfer was booked.
+pub(super) const TRANSFER_ON: &str = "transfer_on";
 /// The attribute of a settlement with what the fee is taken on beyond what was carried over; of `SETTLING`, the same for
 /// the next settlement.
 pub(super) const CARRIED_BASE: &str = "carried_base";

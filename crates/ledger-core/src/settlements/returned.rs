@@ -1,23 +1,24 @@
 //! Payouts that were returned: the merchant is owed the money again, and its next settlement pays it. The fact comes
 //! from the payment provider, by an event or a lookup, or from two people who saw it on the bank's statement. It is
-//! booked once, because the transition `paid -> returned` happens once.
+//! booked once, because the transition to `returned` happens once.
 
 use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
 use super::steps::entry;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::audit::Act;
+use crate::bank_files::{BankFile, BankTransfer, ReturnGuard};
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{Actor, MerchantId, Principal, SettlementId, Tenant};
+use crate::ids::{Actor, BankFileId, MerchantId, Principal, SettlementId, Tenant};
 use crate::keys::{self, Key, attr};
 use crate::money::{Amount, Asset, Delta};
 use crate::operation::Operation;
 use crate::personal::FreeText;
-use crate::plan::Context;
+use crate::plan::{Context, PlanRefusal};
 use crate::psp::{Payout, PayoutStatus};
-use crate::time::Timestamp;
+use crate::time::{BusinessDate, Timestamp};
 use crate::topups::ContradictionKind;
 use crate::transaction::{Draft, Provenance, Role, TransactItem};
 
@@ -114,6 +115,7 @@ pub fn meaning_of(
             | SettlementState::Verified
             | SettlementState::Released
             | SettlementState::Charged
+            | SettlementState::Booked
             | SettlementState::Carried
             | SettlementState::Undone,
             PayoutStatus::Sent | PayoutStatus::Failed,
@@ -134,52 +136,74 @@ pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> P
     }
 }
 
-/// The return of a transfer that two people saw on the bank's statement.
+/// The return of a transfer that two people saw on the bank's statement, or that never left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReturnedTransfer {
     /// The settlement's merchant.
     pub merchant: MerchantId,
     /// The settlement.
     pub settlement: SettlementId,
-    /// What it paid, in yen.
+    /// What it pays, in yen.
     pub amount: Amount,
+    /// The day for which the transfer was booked.
+    pub day: BusinessDate,
+    /// The file that has the transfer, if one has.
+    pub file: Option<BankFileId>,
+}
+
+/// What a return is planned from.
+#[derive(Clone, Debug)]
+pub struct SeenTransfer {
+    /// The settlement.
+    pub settlement: Settlement,
+    /// Its transfer.
+    pub transfer: BankTransfer,
+    /// The file that has it, if one has.
+    pub file: Option<BankFile>,
 }
 
 impl ReturnedTransfer {
-    /// The item that it is planned from: the settlement.
+    /// The items that it is planned from: settlement, transfer, and file.
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
-        vec![keys::settlement(tenant, self.merchant, self.settlement)]
+        let mut keys = vec![
+            keys::settlement(tenant, self.merchant, self.settlement),
+            keys::bank_transfer(tenant, self.day, self.settlement),
+        ];
+        keys.extend(self.file.map(|file| keys::bank_file(tenant, file)));
+        keys
     }
 }
 
-/// Whether the settlement is paid by a bank file, so that its transfer may be booked as returned.
-#[must_use]
-pub fn is_paid_by_file(settlement: &Settlement) -> bool {
-    let by_file = match &settlement.destination {
-        Destination::Bank(_) => true,
-        Destination::Stripe { .. } => false,
-    };
-    by_file && settlement.state == SettlementState::Paid && settlement.payable.is_some()
-}
-
-/// Books that the bank returned a transfer; `None` if the settlement is not paid by a bank file any more.
-#[must_use]
+/// Records that a transfer was returned; `None` if the settlement is not booked, or another file has the transfer than was seen.
+///
+/// # Errors
+/// `WrongState` while a file with it is being written, or waits for the bank.
 pub fn plan_return(
     (tenant, by): (&Tenant, Actor),
-    settlement: &Settlement,
+    (of, seen): (&ReturnedTransfer, &SeenTransfer),
     reason: &FreeText,
     cx: &Context,
-) -> Option<Draft> {
-    if !is_paid_by_file(settlement) {
-        return None;
+) -> Result<Option<Draft>, PlanRefusal> {
+    let SeenTransfer { settlement, transfer, file } = seen;
+    if settlement.state != SettlementState::Booked || transfer.file != of.file || transfer.amount != of.amount {
+        return Ok(None);
     }
-    let mut draft = return_draft(tenant, settlement, TenantAccount::BankClearing, cx.now)?;
+    let from = match transfer.return_guard(file.as_ref()).map_err(PlanRefusal::Refused)? {
+        ReturnGuard::Unassigned | ReturnGuard::WithBank(_) | ReturnGuard::Over(_) => TenantAccount::BankClearing,
+        ReturnGuard::Debited(_) => TenantAccount::Bank,
+    };
+    let Some(mut draft) = return_draft(tenant, settlement, from, cx.now) else { return Ok(None) };
+    draft.items.push(transfer.returned(tenant, cx.now));
+    if let Some(file) = file {
+        draft.items.push(file.counting_return(tenant, &transfer.amount, cx.now)?);
+    }
     let act = Act::new(by, Operation::SettlementReturn, Account::Merchant(settlement.merchant))
         .because(Some(reason))
         .with("settlement_id", settlement.id);
+    let act = file.iter().fold(act, |act, file| act.with("bank_file_id", file.id));
     draft.items.push(act.record(tenant, cx));
-    Some(draft)
+    Ok(Some(draft))
 }
 
 /// Takes a returned payout back from `clearing` and owes it to the merchant again. It is in the merchant's balance

@@ -3,16 +3,17 @@
 
 use super::destination::Destination;
 use super::open::{Carry, closed};
-use super::record::{Settlement, SettlementState, UndoReason, quantities_value};
+use super::record::{Settlement, SettlementState, TRANSFER_ON, UndoReason, quantities_value};
 use super::saga::{Compensation, Step, Task};
 use super::sending;
 use crate::account::{Account, Bucket, Posting, TenantAccount, net};
+use crate::bank_files::BankTransfer;
 use crate::dynamo::{Item, Update, Value};
 use crate::forms;
 use crate::idempotency::Answer;
 use crate::ids::{Principal, Tenant, TransactionId};
 use crate::keys::attr;
-use crate::money::{Amount, Asset, AssetSpec, Balance, Delta, MoneyError};
+use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Draft, Entry, Provenance, TransactItem, Transaction};
@@ -122,15 +123,58 @@ pub(super) fn pay(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> R
     Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
 }
 
-/// Books the payout: held money moves to `clearing`, and the settlement is over. `reference` is the payout's name
-/// outside.
+/// Books the transfer of a settlement that a bank file pays: held money moves to `bank_clearing`, and the settlement is over.
+///
+/// # Errors
+/// [`BuildError`] if the sums do not fit.
+pub fn booked(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    transfer: &BankTransfer,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let update = over(Update::new(), SettlementState::Booked).set("booked_at", "ua", Value::s(now)).set(
+        TRANSFER_ON,
+        "transfer_on",
+        Value::s(transfer.day),
+    );
+    // Where banks' holidays are not known, a person must see to it at once.
+    let due_at = settlement.terms.deadline.file_times(transfer.day).map_or(now, |times| times.cut_at);
+    let put = transfer.put(tenant, due_at, settlement.due_shards);
+    settled(tenant, settlement, update, Some(TenantAccount::BankClearing), vec![put], now)
+}
+
+/// Books a payout that the payment provider made: held money moves to `stripe_clearing`, and the settlement is over. `reference` is
+/// the provider's id of the payout.
 ///
 /// # Errors
 /// [`BuildError`] if the sums do not fit.
 pub fn paid(
     tenant: &Tenant,
     settlement: &Settlement,
-    (clearing, reference): (TenantAccount, Option<&str>),
+    reference: &str,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let update = over(Update::new(), SettlementState::Paid).set("paid_at", "ua", Value::s(now)).set(
+        "payout_reference",
+        "reference",
+        Value::s(reference),
+    );
+    settled(tenant, settlement, update, Some(TenantAccount::StripeClearing), Vec::new(), now)
+}
+
+/// Ends a settlement of which fee and tax leave nothing to pay.
+pub(super) fn carried(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    settled(tenant, settlement, over(Update::new(), SettlementState::Carried), None, Vec::new(), now)
+}
+
+/// Ends a settlement that covers all that the merchant owed, with the posting of what is paid.
+fn settled(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    update: Update,
+    clearing: Option<TenantAccount>,
+    mut more: Vec<TransactItem>,
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
     let mut left = settlement.nets()?;
@@ -138,23 +182,18 @@ pub fn paid(
         let of_asset = left.remove(asset).unwrap_or_else(|| Balance::zero(asset.clone()));
         left.insert(asset.clone(), of_asset.checked_sub(part)?);
     }
-    let mut update = over(Update::new(), SettlementState::Paid).set("paid_at", "ua", Value::s(now));
-    if let Some(reference) = reference {
-        update = update.set("payout_reference", "reference", Value::s(reference));
-    }
     let mut postings = Vec::new();
-    if let Some(payable) = &settlement.payable {
+    if let (Some(payable), Some(clearing)) = (&settlement.payable, clearing) {
         postings.push(Posting::held(Account::Merchant(settlement.merchant), payable.debit()));
         postings.push(Posting::new(Account::Tenant(clearing), payable.credit()));
     }
     let base = settlement.has_cash().then(|| uncharged(settlement)).transpose()?;
     // What is paid is what is left of all that the merchant took: everything that it owed is covered.
     let (returned, rooms) = settlement.room_debts()?.covered(now);
-    update = returned.set(update);
     let carry = Carry { left: &left, base, rooms, paid_before: Some(settlement.paid_before) };
-    let mut more = vec![closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now)];
+    more.push(closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now));
     more.extend(returned.items(tenant, settlement, now));
-    step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)
+    step(tenant, settlement, Task::Do(Step::Payout), returned.set(update), postings, more, now)
 }
 
 /// What the next settlement's fee is taken on beyond what this one leaves: refunds above what was taken reduce it.
@@ -329,18 +368,20 @@ fn operation(task: Task) -> Operation {
     }
 }
 
-/// The bank transfer of a settlement.
-///
-/// # Errors
-/// `None` if nothing is to be paid, or there is no account to pay from.
-#[must_use]
-pub fn transfer(settlement: &Settlement) -> Option<crate::bank::Transfer<'_>> {
+/// The transfer that a settlement books; `None` if nothing is to be paid, there is no account to pay from, or no bank file can have
+/// it.
+pub(super) fn transfer(settlement: &Settlement, now: Timestamp) -> Option<BankTransfer> {
     let Destination::Bank(to) = &settlement.destination else { return None };
-    Some(crate::bank::Transfer {
+    let transfer = BankTransfer {
         settlement: settlement.id,
-        from: settlement.terms.sender.as_ref()?,
-        to,
-        amount: settlement.payable.as_ref().filter(|payable| payable.asset() == AssetSpec::ECOPAY.asset())?,
-        on: settlement.pay_on,
-    })
+        merchant: settlement.merchant,
+        day: BankTransfer::day_of(settlement.pay_on, &settlement.terms.deadline, now),
+        amount: settlement.payable.clone()?,
+        from: settlement.terms.sender.clone()?,
+        to: to.clone(),
+        file: None,
+        returned_at: None,
+        created_at: now,
+    };
+    transfer.check().is_ok().then_some(transfer)
 }

@@ -1,3 +1,4 @@
+mod booked;
 mod pay_on;
 mod payout_day;
 mod periods;
@@ -90,6 +91,8 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         tax: None,
         payable: None,
         sending: None,
+        booked_at: None,
+        transfer_on: None,
         paid_at: None,
         payout_reference: None,
         returned_at: None,
@@ -147,9 +150,12 @@ fn scenario_six_is_paid_to_the_yen() {
         ["merchant held ECOPAY -6000", "fees  ECOPAY 6000", "merchant held ECOPAY -600", "consumption_tax  ECOPAY 600"];
     assert_eq!(postings(&fee), want);
     let charged = held.terms.charge(held.net.as_ref().unwrap(), &held.net.as_ref().unwrap().as_balance()).unwrap();
-    let charged = Settlement { state: S::Paying, fee: charged.fee, tax: charged.tax, payable: charged.payable, ..held };
-    let paid = paid(&tenant(), &charged, (crate::account::TenantAccount::BankClearing, None), now()).unwrap();
-    assert_eq!(postings(&paid), ["merchant held ECOPAY -393400", "bank_clearing  ECOPAY 393400"]);
+    let charged =
+        Settlement { state: S::Charged, fee: charged.fee, tax: charged.tax, payable: charged.payable, ..held };
+    let booked = written(&charged, Task::Do(Step::Payout));
+    assert_eq!(postings(&booked), ["merchant held ECOPAY -393400", "bank_clearing  ECOPAY 393400"]);
+    let paid = paid(&tenant(), &Settlement { state: S::Paying, ..charged }, "po_1", now()).unwrap();
+    assert_eq!(postings(&paid), ["merchant held ECOPAY -393400", "stripe_clearing  ECOPAY 393400"]);
 }
 
 #[test]
@@ -385,7 +391,7 @@ fn only_a_paid_payout_is_returned() {
             S::Paying => ("behind", "ahead"),
             S::Paid => ("behind", "back"),
             S::Returned => ("behind", "behind"),
-            S::Collecting | S::Held | S::Verified | S::Released | S::Charged | S::Carried | S::Undone => {
+            S::Collecting | S::Held | S::Verified | S::Released | S::Charged | S::Booked | S::Carried | S::Undone => {
                 ("state", "state")
             }
         };

@@ -124,11 +124,15 @@ impl AdminRole {
                 Permission::TopupDecisionsRequest,
                 Permission::SettlementsOpen,
                 Permission::SettlementsReturn,
+                Permission::BankFilesRead,
+                Permission::BankFilesMark,
                 Permission::FilesRead,
                 Permission::ReconciliationRun,
             ],
-            Self::Approver => &[Permission::ApprovalsDecide],
-            Self::Auditor => &[Permission::AuditRead, Permission::StaffRead, Permission::FilesRead],
+            Self::Approver => &[Permission::ApprovalsDecide, Permission::BankFilesRead],
+            Self::Auditor => {
+                &[Permission::AuditRead, Permission::StaffRead, Permission::FilesRead, Permission::BankFilesRead]
+            }
             Self::Owner => Permission::ALL,
         }
     }

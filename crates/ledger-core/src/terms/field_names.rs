@@ -7,7 +7,7 @@ use std::fmt;
 
 impl TermsField {
     /// The fields that every tenant has, whatever its assets and limits are.
-    pub(super) const SINGLE: [(Self, &'static str); 24] = [
+    pub(super) const SINGLE: [(Self, &'static str); 25] = [
         (Self::CardBonusRate, "card.bonus_rate"),
         (Self::CardCap, "card.cap"),
         (Self::CardPinAbove, "card.pin_above"),
@@ -24,6 +24,7 @@ impl TermsField {
         (Self::RequestsPerSecond, "requests_per_second"),
         (Self::SettlementBankAheadDays, "settlement.bank_ahead_days"),
         (Self::SettlementBankCutOff, "settlement.bank_cut_off"),
+        (Self::SettlementBankFileCut, "settlement.bank_file_cut"),
         (Self::SettlementBankLeadDays, "settlement.bank_lead_days"),
         (Self::SettlementFeeRate, "settlement.fee_rate"),
         (Self::SettlementRegistration, "settlement.registration_number"),
@@ -87,6 +88,7 @@ impl fmt::Display for TermsField {
             | Self::RequestsPerSecond
             | Self::SettlementBankAheadDays
             | Self::SettlementBankCutOff
+            | Self::SettlementBankFileCut
             | Self::SettlementBankLeadDays
             | Self::SettlementFeeRate
             | Self::SettlementRegistration

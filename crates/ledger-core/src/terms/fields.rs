@@ -72,6 +72,8 @@ pub enum TermsField {
     SettlementBankAheadDays,
     /// The time of day before which the bank takes a file.
     SettlementBankCutOff,
+    /// When the bank's file is written.
+    SettlementBankFileCut,
     /// How long before the payment day the bank must have a file, in banking days.
     SettlementBankLeadDays,
     /// Yen of fee per yen settled.
@@ -145,6 +147,7 @@ impl TermsField {
             Self::RequestsPerSecond => terms.requests_per_second.map(|rate| rate.per_second().to_string()),
             Self::SettlementBankAheadDays => Some(terms.settlement.as_ref()?.deadline.ahead_days.to_string()),
             Self::SettlementBankCutOff => Some(terms.settlement.as_ref()?.deadline.cut_off.to_string()),
+            Self::SettlementBankFileCut => Some(terms.settlement.as_ref()?.deadline.file_cut.to_string()),
             Self::SettlementBankLeadDays => Some(terms.settlement.as_ref()?.deadline.lead_days.to_string()),
             Self::SettlementFeeRate => terms.settlement.as_ref().map(|settlement| settlement.fee_rate.text()),
             Self::SettlementRegistration => Some(terms.settlement.as_ref()?.registration.as_ref()?.to_string()),
@@ -232,9 +235,12 @@ impl TermsField {
                 settlement(terms).deadline.ahead_days = days;
             }
             Self::SettlementBankCutOff => {
-                let cut_off =
-                    TimeOfDay::parse(must(to)?).ok_or("must be a time of day in Japan, from 00:00 to 23:59")?;
+                let cut_off = time_of_day(must(to)?)?;
                 settlement(terms).deadline.cut_off = cut_off;
+            }
+            Self::SettlementBankFileCut => {
+                let file_cut = time_of_day(must(to)?)?;
+                settlement(terms).deadline.file_cut = file_cut;
             }
             Self::SettlementBankLeadDays => {
                 let days = days(must(to)?, BankDeadline::LEAD_DAYS)?;
@@ -280,6 +286,11 @@ impl TermsField {
     /// Whether it decides on which day a period is paid.
     fn is_of_payment_day(&self) -> bool {
         matches!(self, Self::SettlementSchedule | Self::SettlementBankCutOff | Self::SettlementBankLeadDays)
+    }
+
+    /// Whether it decides on when a bank file is written.
+    fn is_of_file(&self) -> bool {
+        matches!(self, Self::SettlementBankFileCut | Self::SettlementBankCutOff)
     }
 
     /// Checks what depends on the terms before the change. Returns what is wrong.
@@ -337,6 +348,14 @@ impl TermsChanges {
             if let Err(why) = field.set(&mut after, *to).and_then(|()| field.check_since(terms, &after)) {
                 errors.insert(*name, TermsFieldError { field: (*name).clone(), why });
             }
+        }
+        if errors.is_empty()
+            && let Some(deadline) = after.bank_deadline()
+            && deadline.file_cut > deadline.cut_off
+        {
+            let of = fields.iter().filter(|(field, _)| field.is_of_file()).map(|(_, (name, _))| *name);
+            let why = "a file is written at settlement.bank_file_cut, which must not be after settlement.bank_cut_off";
+            errors.extend(of.map(|name| (name, TermsFieldError { field: name.clone(), why: why.to_owned() })));
         }
         if errors.is_empty()
             && let Err(why) = after.check_schedule()
@@ -405,6 +424,10 @@ impl TermsChanges {
         let is_ordered = changes.windows(2).all(|pair| matches!(pair, [a, b] if a.field < b.field));
         if changes.is_empty() || !is_ordered { Err(ItemError::invalid(name)) } else { Ok(Self(changes)) }
     }
+}
+
+fn time_of_day(text: &str) -> Result<TimeOfDay, String> {
+    TimeOfDay::parse(text).ok_or_else(|| "must be a time of day in Japan, from 00:00 to 23:59".to_owned())
 }
 
 fn settlement(terms: &mut TenantTerms) -> &mut SettlementTerms {

@@ -12,6 +12,7 @@ const REGISTRATION: &str = "registration_number";
 const LEAD_DAYS: &str = "bank_lead_days";
 const CUT_OFF: &str = "bank_cut_off";
 const AHEAD_DAYS: &str = "bank_ahead_days";
+const FILE_CUT: &str = "bank_file_cut";
 
 /// A tenant's settlement terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,11 +122,13 @@ impl SettlementTerms {
             item.insert("sender".to_owned(), Value::M(sender.item()));
         }
         item.extend(self.registration.as_ref().map(|number| (REGISTRATION.to_owned(), Value::s(number))));
-        let (BankDeadline { lead_days, cut_off, ahead_days }, default) = (self.deadline, BankDeadline::DEFAULT);
+        let (BankDeadline { lead_days, cut_off, ahead_days, file_cut }, default) =
+            (self.deadline, BankDeadline::DEFAULT);
         let of = [
             (LEAD_DAYS, (lead_days != default.lead_days).then(|| Value::int(lead_days.into()))),
             (CUT_OFF, (cut_off != default.cut_off).then(|| Value::s(cut_off))),
             (AHEAD_DAYS, (ahead_days != default.ahead_days).then(|| Value::int(ahead_days.into()))),
+            (FILE_CUT, (file_cut != default.file_cut).then(|| Value::s(file_cut))),
         ];
         item.extend(of.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
         item
@@ -138,6 +141,7 @@ fn read_deadline(item: &Item) -> Result<BankDeadline, ItemError> {
         lead_days: item.opt_checked_int(LEAD_DAYS, BankDeadline::lead)?.unwrap_or(default.lead_days),
         cut_off: item.opt_named(CUT_OFF, TimeOfDay::parse)?.unwrap_or(default.cut_off),
         ahead_days: item.opt_checked_int(AHEAD_DAYS, BankDeadline::ahead)?.unwrap_or(default.ahead_days),
+        file_cut: item.opt_named(FILE_CUT, TimeOfDay::parse)?.unwrap_or(default.file_cut),
     })
 }
 

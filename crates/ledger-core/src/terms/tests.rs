@@ -166,7 +166,7 @@ fn version_that_has_begun_is_folded_into_the_configuration() {
 }
 
 /// Each field: another value than the present one, how it is shown, and whether it can be cleared.
-const FIELDS: [(&str, &str, &str, bool); 29] = [
+const FIELDS: [(&str, &str, &str, bool); 30] = [
     ("assets.ECOPAY.cap", "50000", "50000", true),
     ("assets.ECOPAY.spendable", "false", "false", false),
     ("assets.REGIONAL#yama.transferable", "false", "false", false),
@@ -188,6 +188,7 @@ const FIELDS: [(&str, &str, &str, bool); 29] = [
     ("requests_per_second", "20", "20", true),
     ("settlement.bank_ahead_days", "60", "60", false),
     ("settlement.bank_cut_off", "09:30", "09:30", false),
+    ("settlement.bank_file_cut", "09:30", "09:30", false),
     ("settlement.bank_lead_days", "0", "0", false),
     ("settlement.fee_rate", "0.04", "0.04", false),
     ("settlement.registration_number", "T1234567890123", "T1234567890123", true),

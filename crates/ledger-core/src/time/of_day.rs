@@ -15,6 +15,8 @@ pub struct TimeOfDay {
 }
 
 impl TimeOfDay {
+    /// 10:00.
+    pub const TEN: Self = Self { minutes: 10 * MINUTES_OF_HOUR };
     /// 12:00.
     pub const NOON: Self = Self { minutes: 12 * MINUTES_OF_HOUR };
 

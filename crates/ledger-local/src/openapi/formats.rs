@@ -58,7 +58,7 @@ const OF_LEGACY: [(&str, &str); 5] = [
     ("HistoryView", "topup_id"),
 ];
 /// Free texts.
-const NOTES: [&str; 3] = ["memo", "note", "reason"];
+const NOTES: [&str; 4] = ["memo", "note", "reason", "reference"];
 
 /// Adds the formats of all fields.
 pub(super) fn apply(schemas: &mut Value) {
@@ -109,11 +109,14 @@ fn is_map(field: &Map<String, Value>) -> bool {
 fn state(name: &str, field: &mut Map<String, Value>, is_request: bool) {
     let stated = match name {
         _ if FOREIGN.contains(&name) => return,
+        "bank_file_id" | "supersedes" | "superseded_by" => {
+            json!({"pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{2}$", "examples": ["2026-12-10-01"]})
+        }
         "requested_by" => uuid(),
         _ if name.ends_with("_id") => uuid(),
-        "since" | "stuck_since" => time(),
+        "since" | "stuck_since" | "accept_by" => time(),
         _ if name.ends_with("_at") => time(),
-        "date" | "day" | "pay_on" => json!({"format": "date", "examples": ["2026-11-30"]}),
+        "date" | "day" | "pay_on" | "transfer_on" => json!({"format": "date", "examples": ["2026-11-30"]}),
         "asset" => json!({"pattern": ASSET, "examples": ["ECOPAY"]}),
         "co2_kg" => json!({"pattern": AMOUNT, "examples": ["0.31"]}),
         "merchant_name" => json!({"examples": ["Aoba Coffee"]}),

@@ -26,7 +26,8 @@ fn terms_written_and_parsed_are_equal() {
     let terms = seed::terms().unwrap();
     assert_eq!(parse(&text(&terms)).unwrap(), terms);
     let registration = RegistrationNumber::parse("T1234567890123");
-    let deadline = BankDeadline { lead_days: 2, cut_off: TimeOfDay::parse("09:30").unwrap(), ahead_days: 30 };
+    let [file_cut, cut_off] = ["08:15", "09:30"].map(|time| TimeOfDay::parse(time).unwrap());
+    let deadline = BankDeadline { lead_days: 2, cut_off, ahead_days: 30, file_cut };
     let free = SettlementTerms { registration, deadline, ..SettlementTerms::free() };
     let schedule = "monthly:month_end next_month:10:next".parse().unwrap();
     let without = TenantTerms { settlement: Some(free), settlement_schedule: Some(schedule), ..terms.clone() };

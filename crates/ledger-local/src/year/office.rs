@@ -279,6 +279,28 @@ impl Town {
         self.operate(&format!("{returned}/returns"), &json!({"note": "the account was closed"})).await.map(drop)
     }
 
+    /// Records that the bank has accepted the files that are written, and, as the other owner, that it has debited those whose day is
+    /// over.
+    pub(super) async fn mark_bank_files(&mut self, date: BusinessDate) -> Result<(), YearError> {
+        let [operator, other] = [self.operator(), self.owners[1].1.clone()];
+        let page = self.api.get(&operator, "/v1/admin/bank-files").await?;
+        for file in page.get("items").and_then(Value::as_array).into_iter().flatten() {
+            let path = format!("/v1/admin/bank-files/{}", text(file, "bank_file_id")?);
+            let is_over = text(file, "pay_on")? < date.to_string();
+            match opt_text(file, "status") {
+                Some("written") => {
+                    let body = json!({"reference": "receipt 4711"});
+                    drop(self.api.post(&operator, &format!("{path}/accept"), &body).await?);
+                }
+                Some("accepted") if is_over => {
+                    drop(self.api.post(&other, &format!("{path}/debit"), &json!({})).await?);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The path of a merchant's newest settlement that was paid.
     async fn newest_paid(&mut self, merchant: usize) -> Result<String, YearError> {
         let merchant = self.merchants.get(merchant).ok_or(YearError::Missing("merchant"))?;
@@ -286,7 +308,7 @@ impl Town {
         let operator = self.operator();
         let page = self.api.get(&operator, &path).await?;
         let items = page.get("items").and_then(Value::as_array);
-        let paid = items.and_then(|items| items.iter().find(|item| opt_text(item, "status") == Some("paid")));
+        let paid = items.and_then(|items| items.iter().find(|item| opt_text(item, "payout_status") == Some("paid")));
         let id = text(paid.ok_or(YearError::Missing("paid settlement"))?, "settlement_id")?;
         Ok(format!("{path}/{id}"))
     }

@@ -4,7 +4,6 @@ use super::ConfigError;
 
 const KYC_URL: &str = "KYC_URL";
 const KYC_SECRET: &str = "KYC_SECRET_ID";
-const BUCKET: &str = "PAYOUT_BUCKET";
 const MACHINE: &str = "SETTLEMENT_STATE_MACHINE";
 
 /// The address and the secret of the KYC service, which checks merchants.
@@ -21,8 +20,6 @@ pub struct KycConfig {
 pub struct SettlementAccess {
     /// The service that checks merchants.
     pub kyc: Option<KycConfig>,
-    /// The bucket of the bank files.
-    pub bucket: Option<String>,
     /// The ARN of the saga's state machine.
     pub state_machine: Option<String>,
 }
@@ -44,6 +41,6 @@ impl SettlementAccess {
             }
             (None, _) => None,
         };
-        Ok(Self { kyc, bucket: set(BUCKET), state_machine: set(MACHINE) })
+        Ok(Self { kyc, state_machine: set(MACHINE) })
     }
 }

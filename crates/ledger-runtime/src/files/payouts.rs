@@ -15,6 +15,10 @@ const COLUMNS: &[&str] = &[
     "status",
     "created_at",
     "pay_on",
+    "payout_status",
+    "transfer_on",
+    "bank_file_id",
+    "booked_at",
     "paid_at",
     "returned_at",
     "net",
@@ -47,7 +51,7 @@ pub(super) async fn write(
     Ok(Made::csv(file.finish("payouts")?, rows))
 }
 
-fn row(of: &SettlementView) -> [Cell; 14] {
+fn row(of: &SettlementView) -> [Cell; 18] {
     let plain = |value: &Option<String>| Cell::plain(value.as_deref().unwrap_or_default());
     [
         Cell::plain(&of.settlement_id),
@@ -55,6 +59,10 @@ fn row(of: &SettlementView) -> [Cell; 14] {
         Cell::plain(&of.status),
         Cell::plain(&of.created_at),
         Cell::plain(&of.pay_on),
+        Cell::plain(of.payout_status.unwrap_or_default()),
+        plain(&of.transfer_on),
+        plain(&of.bank_file_id),
+        plain(&of.booked_at),
         plain(&of.paid_at),
         plain(&of.returned_at),
         plain(&of.net),

@@ -67,7 +67,8 @@ impl Reconciler<'_> {
             | Subject::Settlement(_)
             | Subject::Period(..)
             | Subject::CashRoom(_)
-            | Subject::Rooms(_) => suspects,
+            | Subject::Rooms(_)
+            | Subject::BankFile(_) => suspects,
         };
         if !suspects.is_empty() {
             verdicts.extend(self.confirm_group(group, suspects, &scope).await?);
@@ -147,7 +148,8 @@ impl Reconciler<'_> {
             | Subject::Topup(_)
             | Subject::Settlement(_)
             | Subject::CashRoom(_)
-            | Subject::Rooms(_) => self.read_twice(group, evidence).await,
+            | Subject::Rooms(_)
+            | Subject::BankFile(_) => self.read_twice(group, evidence).await,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Reads all items with facts of one group directly: those that a suspicion is about.
 
+mod bank_files;
 mod periods;
 
 use super::Reconciler;
@@ -78,6 +79,7 @@ impl<'a> Gather<'a> {
             Subject::CashRoom(terminal) => this.cash_room(*terminal).await?,
             Subject::Rooms(TerminalOwner::Merchant(merchant)) => this.rooms(*merchant).await?,
             Subject::Rooms(TerminalOwner::Operator) => this.rooms_of_operator().await?,
+            Subject::BankFile(id) => this.bank_file(*id).await?,
             // An idempotency key's facts are of journal entries, which never change: its breaks are not read again.
             Subject::Key(_) => {}
         }
@@ -206,8 +208,8 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// Reads a settlement: its record, its lists of records with those records, the periods that it has, and its merchant's
-    /// entries.
+    /// Reads a settlement: its record, its lists of records with those records, the periods that it has, its bank transfer, and its
+    /// merchant's entries.
     async fn settlement(&mut self, id: SettlementId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let merchants = self.evidence.iter().filter_map(|id| Account::parse(id).ok());
@@ -226,6 +228,7 @@ impl<'a> Gather<'a> {
             let periods = self.pages(&reads::periods(tenant, merchant)).await?;
             self.take(periods.into_iter().filter(is_of_it).collect())?;
         }
+        self.transfers(id).await?;
         let Some(psp_executor) = &self.of.psp_executor else { return Ok(()) };
         let payouts = self.evidence.iter().filter(|id| id.starts_with("po_")).filter_map(|id| PspId::parse(id));
         let recorded = self.items.values().filter_map(|item| PspId::parse(opt_text(item, "payout_reference")?));

@@ -8,8 +8,8 @@ use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::canonical::parse_canonical;
 use ledger_core::ids::{
-    ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId, RunId,
-    SettlementId, ShopId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
+    ApprovalId, AuditId, BankFileId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId,
+    RunId, SettlementId, ShopId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
 use ledger_core::time::{BusinessDate, BusinessMonth, Timestamp, UtcDay};
 use serde::de::DeserializeOwned;
@@ -75,6 +75,7 @@ macro_rules! parse_id {
 parse_id!(
     ApprovalId,
     AuditId,
+    BankFileId,
     CardId,
     CustomerId,
     JobId,

@@ -9,7 +9,6 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::{LookupResult, Outlook, PspObject, PspRefusal, PspSearch, Sent};
 use crate::topups::{Applied, PspExecutor};
-use ledger_core::account::TenantAccount;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::Tenant;
@@ -175,8 +174,7 @@ impl Settler {
         payout: &Payout,
         answers: &[ProviderAnswer],
     ) -> Result<(), Problem> {
-        let to = (TenantAccount::StripeClearing, Some(payout.id.as_str()));
-        let transaction = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
+        let transaction = rules::paid(&at.tenant, settlement, payout.id.as_str(), self.ledger.clock().now());
         let transaction = self.built(at, transaction)?;
         self.write_recorded((at, settlement, PAYOUT), "advanced", transaction, answers).await.map(|_| ())
     }

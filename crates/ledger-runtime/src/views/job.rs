@@ -1,6 +1,7 @@
 //! Jobs of all kinds, in one form.
 
 use super::words;
+use ledger_core::bank_files::BankFileDetails;
 use ledger_core::cards::batch::CardBatchDetails;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::erasure::ErasureDetails;
@@ -164,6 +165,7 @@ fn details(kind: JobKind, item: &Item) -> Result<BTreeMap<&'static str, String>,
             let RunDetails { closing, schedule } = RunDetails::read(item)?;
             vec![("closing_on", Some(closing.to_string())), ("schedule", schedule.map(|of| of.to_string()))]
         }
+        JobKind::BankFile => vec![("bank_file_id", Some(BankFileDetails::read(item)?.file.to_string()))],
         JobKind::Erasure => vec![("customer_id", Some(ErasureDetails::read(item)?.customer.to_string()))],
         JobKind::File => {
             let content = FileContent::read(item)?;

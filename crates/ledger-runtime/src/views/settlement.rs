@@ -1,8 +1,10 @@
 //! Settlements, as the merchant API and the operator API show them.
 
 use super::words;
+use ledger_core::bank_files::{BankFile, BankTransfer, PayoutState};
 use ledger_core::money::{Amount, Balance};
-use ledger_core::settlements::{AssetTotals, Settlement};
+use ledger_core::settlements::{AssetTotals, Settlement, SettlementState};
+use ledger_core::time::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -14,9 +16,9 @@ pub struct SettlementView {
     pub settlement_id: String,
     /// The merchant's id.
     pub merchant_id: String,
-    /// `collecting`, `held`, `verified`, `released`, `charged`, `paying`, `paid`, `carried` (nothing was to be paid:
-    /// the rest goes into the next one), `undone` (the next one takes its records) or `returned` (it was paid, and the
-    /// money was returned: the next one pays it).
+    /// `collecting`, `held`, `verified`, `released`, `charged`, `paying`, `booked` (a bank file pays it: `payout_status` says how
+    /// far that is), `paid` (through Stripe), `carried` (nothing was to be paid: the rest goes into the next one), `undone` (the
+    /// next one takes its records) or `returned` (the money was returned: the next one pays it).
     #[schema(value_type = words::SettlementStatus)]
     pub status: String,
     /// Why it was undone: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
@@ -52,8 +54,19 @@ pub struct SettlementView {
     pub payable: Option<String>,
     /// The payout account: bank, branch, and the end of the account number; or the id of the account at Stripe.
     pub destination: String,
-    /// The day of the payout.
+    /// The day of the payout that was agreed on.
     pub pay_on: String,
+    /// How far the payout is: `scheduled`, `delayed` (a later day than `pay_on`, or its day has come and the bank has not accepted
+    /// it), `paid` or `returned`. Absent if nothing is to be paid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::PayoutStatus>)]
+    pub payout_status: Option<&'static str>,
+    /// The day on which the bank pays it; absent before it is booked, and through Stripe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_on: Option<String>,
+    /// The bank file that has the transfer, or had it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank_file_id: Option<String>,
     /// The run that closed the period; absent if it was closed by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settlement_run_id: Option<String>,
@@ -67,10 +80,13 @@ pub struct SettlementView {
     /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returned_refund_room: Option<String>,
-    /// The time of the payout.
+    /// The time at which it was booked as a transfer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub booked_at: Option<String>,
+    /// The time of the payout through Stripe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_at: Option<String>,
-    /// The reference of the payout: the name of the bank file, or the id of the payout at Stripe.
+    /// The id of the payout at Stripe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payout_reference: Option<String>,
     /// The time at which the return of the money became known.
@@ -129,11 +145,49 @@ impl From<&Settlement> for SettlementView {
             closing_on: settlement.run.map(|of| of.closing.to_string()),
             returned_cash_room: yen(&settlement.returned_rooms.cash),
             returned_refund_room: yen(&settlement.returned_rooms.refunds),
+            payout_status: payout_status(settlement).map(PayoutState::name),
+            transfer_on: None,
+            bank_file_id: None,
+            booked_at: settlement.booked_at.map(|at| at.to_string()),
             paid_at: settlement.paid_at.map(|at| at.to_string()),
             payout_reference: settlement.payout_reference.clone(),
             returned_at: settlement.returned_at.map(|at| at.to_string()),
             created_at: settlement.created_at.to_string(),
         }
+    }
+}
+
+impl SettlementView {
+    /// The view of a settlement whose transfer was read, with the file that has it.
+    #[must_use]
+    pub fn with_transfer(
+        settlement: &Settlement,
+        (transfer, file): (&BankTransfer, Option<&BankFile>),
+        now: Timestamp,
+    ) -> Self {
+        let (pay_on, state) = transfer.shown(settlement.pay_on, file, now);
+        Self {
+            payout_status: Some(state.name()),
+            transfer_on: Some(pay_on.to_string()),
+            bank_file_id: transfer.file.map(|id| id.to_string()),
+            ..Self::from(settlement)
+        }
+    }
+}
+
+/// How far the payout of a settlement is, by the settlement alone. A payout through Stripe is made when its day begins.
+fn payout_status(settlement: &Settlement) -> Option<PayoutState> {
+    match settlement.state {
+        SettlementState::Collecting
+        | SettlementState::Held
+        | SettlementState::Verified
+        | SettlementState::Released
+        | SettlementState::Charged
+        | SettlementState::Paying
+        | SettlementState::Booked => settlement.undo_reason.is_none().then_some(PayoutState::Scheduled),
+        SettlementState::Paid => Some(PayoutState::Paid),
+        SettlementState::Returned => Some(PayoutState::Returned),
+        SettlementState::Carried | SettlementState::Undone => None,
     }
 }
 

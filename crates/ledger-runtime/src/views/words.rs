@@ -109,7 +109,7 @@ words! {
     /// The state of a job.
     JobStatus: "waiting" | "running" | "stopping" | "stopped" | "done" | "failed";
     /// The kind of a job.
-    JobKind: "grant" | "card_batch" | "wind_down" | "settlement_run" | "erasure" | "file" | "terms_preview";
+    JobKind: "grant" | "card_batch" | "wind_down" | "settlement_run" | "bank_file" | "erasure" | "file" | "terms_preview";
     /// What became of a subject of a job.
     JobLineStatus: "done" | "failed" | "skipped";
     /// The state of a migration.
@@ -163,8 +163,12 @@ words! {
     /// The state of a reconciliation, and its result.
     RunStatus: "requested" | "running" | "clean" | "breaks" | "unsettled" | "failed";
     /// The state of a settlement.
-    SettlementStatus: "collecting" | "held" | "verified" | "released" | "charged" | "paying" | "paid" | "carried"
-        | "undone" | "returned";
+    SettlementStatus: "collecting" | "held" | "verified" | "released" | "charged" | "paying" | "booked" | "paid"
+        | "carried" | "undone" | "returned";
+    /// How far a payout is.
+    PayoutStatus: "scheduled" | "delayed" | "paid" | "returned";
+    /// The state of a bank file.
+    BankFileStatus: "assigning" | "written" | "accepted" | "debited" | "rejected" | "withdrawn" | "empty";
     /// Why a settlement is undone.
     UndoReason: "kyc_refused" | "kyc_unanswered" | "payout_refused" | "step_failed";
     /// A top-up that was just claimed.

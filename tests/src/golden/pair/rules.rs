@@ -83,4 +83,19 @@ pub const RULES: &[Rule] = &[
             "vector removed: settlement_resend",
         ],
     },
+    Rule {
+        name: "a bank file has many transfers, and what settlements book is paid by it",
+        lines: &[
+            "Update merchant SETTLEMENT with update SET #booked_at = :ua",
+            "Update merchant SETTLEMENT with update SET #transfer_on = :transfer_on",
+            "Update merchant SETTLEMENT with value :transfer_on S",
+            "Update merchant SETTLEMENT without update SET #paid_at = :ua",
+            "Update merchant SETTLEMENT without update SET #payout_reference = :reference",
+            "Update merchant SETTLEMENT without value :reference S",
+            "action added: Put bank_transfers TRANSFER",
+            "action added: Update bank_transfers TRANSFER",
+            "row added: bank_transfers TRANSFER *",
+            "vector removed: settlement",
+        ],
+    },
 ];

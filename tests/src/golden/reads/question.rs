@@ -155,6 +155,19 @@ pub enum Question {
         from: String,
         until: String,
     },
+    BankFileItems {
+        tenant: String,
+        file: String,
+    },
+    BankFiles {
+        tenant: String,
+        after: Option<String>,
+    },
+    BankTransfers {
+        tenant: String,
+        day: String,
+        after: Option<String>,
+    },
     Cards {
         tenant: String,
         shard: u32,

@@ -47,7 +47,7 @@ fn statement_that_allows_nothing_is_found() {
             statement(root, "JobsRole", "Read")["Action"] = json!(["dynamodb:ReadItem"]);
         }),
         ("s3:PutObject on none of", |root| {
-            statement(root, "ReconcileRole", "KeepReports")["Resource"] = json!({"Fn::GetAtt": "PayoutBucket.Arn"});
+            statement(root, "ReconcileRole", "KeepReports")["Resource"] = json!({"Fn::GetAtt": "FilesBucket.Arn"});
         }),
         ("s3:ListBucket on none of", |root| {
             let lists = statement(root, "ReconcileExportRole", "TellWhatIsMissing");

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// The bucket, the statement of its policy that denies writes, and the roles that it lets through.
 const WRITERS: [(&str, &str, &[&str]); 2] = [
-    ("PayoutBucket", "OnlySettlementWrites", &["SettlementRole"]),
+    ("FilesBucket", "OnlyReconcileWrites", &["ReconcileRole"]),
     ("ReportBucket", "OnlyReconciliationsWrite", &["ReconcileExportRole", "ReconcileRole"]),
 ];
 
@@ -88,13 +88,13 @@ fn buckets_deny_writes_to_all_roles_but_their_writers() {
         assert_eq!(findings(&without), [format!("{bucket} denies no writes")]);
     }
     let wider = template.with(|root| {
-        let statements = &mut root["Resources"]["PayoutBucketPolicy"]["Properties"]["PolicyDocument"]["Statement"];
+        let statements = &mut root["Resources"]["FilesBucketPolicy"]["Properties"]["PolicyDocument"]["Statement"];
         for statement in statements.as_array_mut().expect("statements") {
-            if statement["Sid"] == "OnlySettlementWrites" {
+            if statement["Sid"] == "OnlyReconcileWrites" {
                 let exempt = &mut statement["Condition"]["ArnNotEquals"]["aws:PrincipalArn"];
-                let settlement = exempt.take();
-                let reconcile = serde_json::json!({ "Fn::GetAtt": ["ReconcileRole", "Arn"] });
-                *exempt = Value::Array(vec![settlement, reconcile]);
+                let reconcile = exempt.take();
+                let settlement = serde_json::json!({ "Fn::GetAtt": ["SettlementRole", "Arn"] });
+                *exempt = Value::Array(vec![reconcile, settlement]);
             }
         }
     });

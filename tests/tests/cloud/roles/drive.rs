@@ -126,6 +126,10 @@ async fn views(stage: &Stage) {
     view(format!("/v1/merchant/payments/{payment}"), &merchant.who).await;
     let staff = &world.operator.who;
     view(adjustment, staff).await;
+    let file = world.written_file().await;
+    for part in ["", "/transfers", "/content"] {
+        view(format!("/v1/admin/bank-files/{file}{part}"), staff).await;
+    }
     let decision = Endpoint::DecisionRequest.prepare(stage).await.call;
     let id = world.api.settle(&decision).await.good().text("/approval_id");
     view(format!("{}/{id}", decision.path), staff).await;
@@ -135,6 +139,7 @@ async fn views(stage: &Stage) {
         "attention",
         "audit",
         "audit/seals",
+        "bank-files",
         "breaks",
         "cards",
         "holds",

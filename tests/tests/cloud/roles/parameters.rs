@@ -107,7 +107,6 @@ fn failed_creation_leaves_no_retained_resource() {
     let wanted = [
         "LogKey",
         "MarkerKeysSecret",
-        "PayoutBucket",
         "Registry",
         "ReportBucket",
         "Table",

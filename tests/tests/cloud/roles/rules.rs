@@ -13,12 +13,11 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that allow a pattern of resources: policy, statement, and reason.
-const PATTERNS: [(&str, &str, &str); 22] = [
+const PATTERNS: [(&str, &str, &str); 21] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
     ("*", "Trace", "X-Ray actions have no resource types"),
     ("AdminRole", "ReadMetricsBack", "reading CloudWatch metrics has no resource type"),
     ("OutboxRole", "FindTheStream", "the DynamoDB action has no resource type"),
-    ("SettlementRole", "KeepPayoutFiles", "a file is named by its settlement"),
     ("AdminRole", "LinkFiles", "a file is named by its job"),
     ("ReconcileRole", "KeepReports", "a report is named by its run"),
     ("ReconcileRole", "KeepFiles", "a file is named by its job"),
@@ -30,7 +29,7 @@ const PATTERNS: [(&str, &str, &str); 22] = [
     (EXPORTER, "LookAfterItsParts", "executions are named by Step Functions"),
     (BOUNDARY, "Read", "each role names its indexes; the boundary's size is limited"),
     (BOUNDARY, "KeepFacts", "facts are named by their run"),
-    (BOUNDARY, "KeepFiles", "a file is named by its settlement, a report by its run"),
+    (BOUNDARY, "KeepFiles", "a file is named by its job, a report by its run"),
     (BOUNDARY, "ReadStream", "a stream's label is its creation time"),
     (BOUNDARY, "OnNoResource", "these CloudWatch, DynamoDB and X-Ray actions have no resource types"),
     ("RollOutRole", "MoveTheAliases", "the part after a function's name is the alias"),

@@ -179,7 +179,6 @@ fn environment_matches_permissions_and_code() {
             ("EXPORT_BUCKET", &["ledger_aws::exports"]),
             ("FILES_BUCKET", &[".use_files()"]),
             ("KYC_URL", &[".settler()"]),
-            ("PAYOUT_BUCKET", &[".settler()"]),
             ("RECONCILIATION_BUCKET", &["ledger_aws::exports", ".outlets()"]),
             ("SETTLEMENT_STATE_MACHINE", &[".state_machine()"]),
         ] {

@@ -34,8 +34,6 @@ const LOGS_AND_TRACES: [&str; 4] = [
 ];
 const KEY: &str = "kms:Decrypt <TableKey.Arn>";
 const BUS: &str = "events:PutEvents arn:aws:events:ap-northeast-1:111122223333:event-bus/default";
-const GET_FILE: &str = "s3:GetObject <PayoutBucket.Arn>/*";
-const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const PUT_REPORT: &str = "s3:PutObject <ReportBucket.Arn>/*";
 const PIN_KEYS: &str = "secretsmanager:GetSecretValue <CardPinKeys>";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
@@ -79,7 +77,7 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 12] = [
             "dynamodb:ListStreams *",
         ],
     ),
-    ("settlement", &[KEY, SECRET, "secretsmanager:GetSecretValue <KycSecret>", GET_FILE, PUT_FILE]),
+    ("settlement", &[KEY, SECRET, "secretsmanager:GetSecretValue <KycSecret>"]),
     (
         "reconcile",
         &[

@@ -22,7 +22,7 @@ const SPLIT_ONLY: [&str; 11] = [
     "approval_approve/customer-close",
     "approval_approve/customer-erase",
     "approval_approve/sign-in",
-    "approval_approve/unclaimed-payout-of-customer",
+    "approval_approve/unclaimed-payout-by-bank-of-customer",
     "approval_approve/unclaimed-claim-of-customer",
     "payment_code/sign-in",
     "refund/closed",

@@ -2,6 +2,7 @@
 
 use ledger_core::account::Posting;
 use ledger_core::approvals::Approval;
+use ledger_core::ids::BankFileId;
 use ledger_tests::http::Call;
 use ledger_tests::tree;
 use std::collections::BTreeSet;
@@ -57,7 +58,7 @@ impl Followed {
 
 /// A path with `{id}` in place of each id.
 fn pattern(path: &str) -> String {
-    let is_id = |part: &str| uuid::Uuid::parse_str(part).is_ok();
+    let is_id = |part: &str| uuid::Uuid::parse_str(part).is_ok() || BankFileId::parse(part).is_ok();
     let parts: Vec<&str> = path.split('/').map(|part| if is_id(part) { "{id}" } else { part }).collect();
     parts.join("/")
 }

@@ -24,7 +24,8 @@ fn journal(books: &Books) -> IdsByGroup {
     let mut ids_by_group = IdsByGroup::new();
     for (pk, sk, _) in books.under("TXN#") {
         let (tenant, account) = pk.split_once('#').expect("a tenant");
-        let group = format!("{tenant}#{}", account.replacen('#', ":", 1));
+        let home = account.strip_prefix("own#").map_or_else(|| account.replacen('#', ":", 1), str::to_owned);
+        let group = format!("{tenant}#{home}");
         ids_by_group.entry(group).or_default().push(sk.trim_start_matches("TXN#").to_owned());
     }
     ids_by_group

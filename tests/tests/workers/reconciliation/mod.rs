@@ -1,5 +1,6 @@
 //! Reconciliation: planted breaks are found and named, healthy books are clean under load, and a run is run once.
 mod announced;
+mod bank_files;
 mod export;
 mod foreign;
 mod leaving;

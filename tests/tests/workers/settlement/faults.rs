@@ -21,10 +21,10 @@ async fn at_every_write(name: &str, fault: Fault, kyc: KycAnswer, expected: &str
         shop.crash_on(&at).await;
         let view = shop.view(&at).await;
         assert_eq!(view["status"], expected, "write {nth} meets {fault:?}");
-        let left = if expected == "paid" { "0" } else { "3400" };
+        let left = if expected == "booked" { "0" } else { "3400" };
         assert_eq!(shop.of_balance("ECOPAY", "balance").await, left, "write {nth} meets {fault:?}");
         assert_eq!(shop.of_balance("ECOPAY", "held").await, "0", "write {nth} meets {fault:?}");
-        assert_eq!(shop.file(&at).is_some(), expected == "paid");
+        assert_eq!(view.get("transfer_on").is_some(), expected == "booked", "write {nth} meets {fault:?}");
         shop.world.check_books().await;
         let missed = shop.tap.faults_left();
         shop.tap.forget_faults();
@@ -34,7 +34,11 @@ async fn at_every_write(name: &str, fault: Fault, kyc: KycAnswer, expected: &str
             let next = shop.close().await;
             assert_eq!(shop.walk(&next).await, Ended::Over, "write {nth} meets {fault:?}");
             let next = shop.view(&next).await;
-            assert_eq!((&next["status"], &next["records"]), (&"paid".into(), &3.into()), "write {nth} meets {fault:?}");
+            assert_eq!(
+                (&next["status"], &next["records"]),
+                (&"booked".into(), &3.into()),
+                "write {nth} meets {fault:?}"
+            );
             assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0", "write {nth} meets {fault:?}");
             shop.world.check_books().await;
         }
@@ -51,12 +55,12 @@ fn passed() -> KycAnswer {
 
 #[tokio::test]
 async fn crash_before_any_write_still_settles() {
-    at_every_write("settled-before", Fault::Refused, passed(), "paid").await;
+    at_every_write("settled-before", Fault::Refused, passed(), "booked").await;
 }
 
 #[tokio::test]
 async fn crash_after_any_write_still_settles() {
-    at_every_write("settled-after", Fault::AnswerCut, passed(), "paid").await;
+    at_every_write("settled-after", Fault::AnswerCut, passed(), "booked").await;
 }
 
 #[tokio::test]
@@ -79,7 +83,7 @@ async fn concurrent_sagas_settle_once() {
         let at = shop.close().await;
         let walks = (0..4).map(|_| shop.walk(&at));
         futures::future::join_all(walks).await;
-        assert_eq!(shop.view(&at).await["status"], "paid");
+        assert_eq!(shop.view(&at).await["status"], "booked");
         shop.world.check_books().await;
     }
 }

@@ -16,7 +16,7 @@ async fn merchant_refused_by_kyc_is_settled_next_time() {
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let view = shop.view(&at).await;
     assert_eq!((view["status"].clone(), view["undo_reason"].clone()), (json!("undone"), json!("kyc_refused")));
-    assert_eq!((view["records"].clone(), shop.file(&at)), (json!(0), None));
+    assert_eq!((view["records"].clone(), view.get("transfer_on")), (json!(0), None));
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "3000");
     assert_eq!(shop.of_balance("ECOPAY", "held").await, "0");
     shop.world.check_books().await;
@@ -41,7 +41,7 @@ async fn kyc_check_without_answer_makes_the_saga_wait() {
     shop.world.check_books().await;
     shop.kyc.answer(at.merchant, KycAnswer::Passed { reference: "chk_1".to_owned() });
     assert_eq!(shop.walk(&at).await, Ended::Over);
-    assert_eq!(shop.view(&at).await["status"], "paid");
+    assert_eq!(shop.view(&at).await["status"], "booked");
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ async fn periods_given_back_are_paid_by_the_next_settlement() {
     let view = settled(&shop).await;
     assert_eq!(
         (&view["status"], &view["records"], sum(&view, "taken")),
-        (&json!("paid"), &json!(3), "3520".to_owned())
+        (&json!("booked"), &json!(3), "3520".to_owned())
     );
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
     let books = shop.world.check_books().await;

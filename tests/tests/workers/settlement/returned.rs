@@ -31,7 +31,7 @@ async fn assert_returned(shop: &Settling, at: &SettlementRef) {
 }
 
 /// The next settlement pays the returned money and the new payments, with a fee on the latter alone.
-async fn assert_paid_again(shop: &Settling) {
+async fn assert_paid_again(shop: &Settling, status: &str) {
     shop.take("1000").await;
     shop.credit().await;
     let next = shop.close().await;
@@ -40,7 +40,7 @@ async fn assert_paid_again(shop: &Settling) {
     let totals = json!({"taken": "1000", "refunded": "0", "payouts_returned": "2951", "carried_in": "0"});
     assert_eq!(view["totals"]["ECOPAY"], totals);
     let fields = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
-    assert_eq!(fields, ["paid", "3951", "15", "1", "3935"]);
+    assert_eq!(fields, [status, "3951", "15", "1", "3935"]);
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
     shop.world.check_books().await;
 }
@@ -62,7 +62,7 @@ async fn failed_payout_is_returned_once_in_any_event_order() {
         }
         assert_returned(&shop, &at).await;
     }
-    assert_paid_again(&shop).await;
+    assert_paid_again(&shop, "paid").await;
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn payout_that_failed_before_its_answer_is_returned_once() {
         assert_returned(&shop, &at).await;
         assert_eq!(shop.payouts().len(), 1);
     }
-    assert_paid_again(&shop).await;
+    assert_paid_again(&shop, "paid").await;
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn bank_return_needs_second_approver_and_is_booked_once() {
     let alone = Call { who: shop.world.operator.who.clone(), ..approve(&one) };
     let _ = shop.world.api.settle(&alone.key(new_key())).await.problem(403, "four_eyes_required");
     let _ = shop.world.api.settle(&approve(&new_id())).await.problem(404, "not_found");
-    assert_eq!(shop.view(&at).await["status"], "paid");
+    assert_eq!(shop.view(&at).await["status"], "booked");
 
     let approval = approve(&one);
     let calls = [approval.clone(), approve(&one), approve(&other), approval.clone()];
@@ -208,7 +208,7 @@ async fn bank_return_needs_second_approver_and_is_booked_once() {
     assert!(["approval_stale", "wrong_state"].contains(&late.code().as_deref().unwrap_or_default()), "{late:?}");
     let books = shop.world.check_books().await;
     assert_eq!(books.posted("bank_clearing", "ECOPAY"), 0.into());
-    assert_paid_again(&shop).await;
+    assert_paid_again(&shop, "booked").await;
 }
 
 #[tokio::test]
@@ -222,5 +222,5 @@ async fn undone_settlement_gives_back_returned_money_too() {
     assert_eq!(shop.walk(&next).await, Ended::Over);
     assert_eq!(shop.view(&next).await["status"], "undone");
     shop.world.check_books().await;
-    assert_paid_again(&shop).await;
+    assert_paid_again(&shop, "paid").await;
 }

@@ -70,7 +70,7 @@ async fn scenario_6_is_paid_through_stripe() {
     assert_eq!(payout_fields, [json!(393_400), json!("jpy"), json!("ba_1Midori"), view["payout_reference"].clone()]);
     assert_eq!(payout["metadata"]["ecopay_settlement"], at.id.to_string());
     assert_eq!(payout["metadata"]["ecopay_tenant"], "stripe-6");
-    assert_eq!(shop.file(&at), None);
+    assert_eq!(view.get("transfer_on"), None);
     let books = shop.world.check_books().await;
     for (account, yen) in
         [("fees", 6_000), ("consumption_tax", 600), ("stripe_clearing", 393_400), ("bank_clearing", 0)]

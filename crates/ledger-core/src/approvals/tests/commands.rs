@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::adjustments::{Adjustment, Answered, ReasonCode};
+use crate::bank_files::{FileChange, FileEnd};
 use crate::dynamo::{Item, Value};
 use crate::forms::SeenCorrections;
-use crate::ids::{FindingId, RefundId, RunId, SettlementId, TopupId};
+use crate::ids::{BankFileId, FindingId, RefundId, RunId, SettlementId, TopupId};
 use crate::limits::{Holder, LimitChange, OwnLimits};
 use crate::money::Delta;
 use crate::settlements::ReturnedTransfer;
@@ -131,6 +132,14 @@ pub(super) fn commands() -> Vec<Command> {
     };
     let replaced =
         |owner| ReplacedCard { card: CardId::new(Uuid::from_u128(26)), by: CardId::new(Uuid::from_u128(27)), owner };
+    let file = BankFileId::parse("2026-12-10-02").unwrap();
+    let returned = |file| ReturnedTransfer {
+        merchant,
+        settlement: SettlementId::new(Uuid::from_u128(34)),
+        amount: yen("1000"),
+        day: BusinessDate::parse("2026-12-10").unwrap(),
+        file,
+    };
     vec![
         grant(),
         Command::BulkGrant { customers: vec![customer(), CustomerId::new(Uuid::from_u128(3))], amount: points("1") },
@@ -140,11 +149,11 @@ pub(super) fn commands() -> Vec<Command> {
         Command::Adjustment(of_exposure()),
         Command::TopupDecision(decision(None, None)),
         Command::TopupDecision(decision(Some(RefundId::new(Uuid::from_u128(33))), Some("re_1 failed 300 jpy"))),
-        Command::SettlementReturn(ReturnedTransfer {
-            merchant,
-            settlement: SettlementId::new(Uuid::from_u128(34)),
-            amount: yen("1000"),
-        }),
+        Command::SettlementReturn(returned(None)),
+        Command::SettlementReturn(returned(Some(file))),
+        Command::BankFile(FileEnd { file, change: FileChange::Reject, seen: 2 }),
+        Command::BankFile(FileEnd { file, change: FileChange::Withdraw, seen: 3 }),
+        Command::BankFile(FileEnd { file, change: FileChange::Reopen, seen: 4 }),
         Command::CashCeiling { owner, ceiling: yen("1000"), seen: None },
         Command::CashCeiling { owner, ceiling: yen("1000"), seen: Some(yen("7").as_balance()) },
         Command::RefundCeiling { merchant, ceiling: yen("1000"), seen: yen("7").as_balance() },

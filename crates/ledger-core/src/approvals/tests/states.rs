@@ -1,15 +1,17 @@
 //! Each command is requested and decided on with its subject in each state.
 
+use super::bank_file::{booked, file_id};
 use super::settlement_open::{by_bank, with_account};
 use super::*;
 use crate::adjustments::{Adjustment, ReasonCode};
+use crate::bank_files::{FileChange, FileEnd};
 use crate::calendar::BankDeadline;
 use crate::cards::record::{CardIssue, plan_issue};
 use crate::customer_state;
 use crate::customers::open::CustomerOpen;
 use crate::dynamo::{Item, Value};
 use crate::forms;
-use crate::ids::Actor;
+use crate::ids::{Actor, BankFileId};
 use crate::keys::{Key, Partition};
 use crate::limits::{Holder, LimitChange, OwnLimits};
 use crate::merchant_state::MerchantState;
@@ -59,7 +61,7 @@ fn of_tenant() -> TenantTerms {
 
 /// The items of a tenant that has one of each.
 #[derive(Clone, Default)]
-struct Store(BTreeMap<Key, Item>);
+pub(super) struct Store(BTreeMap<Key, Item>);
 
 impl Store {
     fn put(&mut self, items: &[TransactItem]) {
@@ -77,7 +79,7 @@ impl Store {
         self.0.insert(key, item);
     }
 
-    fn change(&mut self, key: &Key, attributes: &[(&str, Option<Value>)]) {
+    pub(super) fn change(&mut self, key: &Key, attributes: &[(&str, Option<Value>)]) {
         let item = self.0.get_mut(key).unwrap_or_else(|| panic!("no item {key:?}"));
         for (name, value) in attributes {
             match value {
@@ -92,7 +94,7 @@ impl Store {
     }
 }
 
-fn opened() -> Store {
+pub(super) fn opened() -> Store {
     let (tenant, cx, terms, actor) = (tenant(), cx(), of_tenant(), Actor::Staff(person()));
     let (keys, name) = (MarkerKeys::of_tests(), FreeText::parse("Aoba", 140).unwrap());
     let mut store = Store::default();
@@ -126,7 +128,9 @@ fn opened() -> Store {
     store.put(&terminals::plan_counter(&tenant, terminal(COUNTER), actor, &cx).draft.items);
     let counter = Partition::terminal(&tenant, terminal(COUNTER)).profile();
     store.change(&counter, &[(forms::CASH_OUTSTANDING, Some(Value::int(1000)))]);
-    store.put(&settlement(&store, &terms).draft.items);
+    let settled = settlement(&store, &terms);
+    store.put(&settled.draft.items);
+    store.put(&booked(merchant(), settled.receipt.id));
     for member in [member(REQUESTER, "owner"), StaffMember { id: person(), ..member(MEMBER, "viewer") }] {
         store.insert(keys::staff_member(&tenant, Employer::Operator, member.id), member.item());
     }
@@ -156,7 +160,7 @@ fn settlement(store: &Store, terms: &TenantTerms) -> crate::transaction::Planned
 }
 
 /// Puts a subject into a state.
-fn set(store: &mut Store, subject: Subject, id: u128, state: &str) {
+pub(super) fn set(store: &mut Store, subject: Subject, id: u128, state: &str) {
     let (tenant, name) = (tenant(), || Some(Value::s(state)));
     let now = || Some(Value::s(cx().now));
     match subject {
@@ -189,6 +193,10 @@ fn set(store: &mut Store, subject: Subject, id: u128, state: &str) {
             let key = keys::settlement(&tenant, merchant(), id);
             store.change(&key, &[("state", name()), ("payable", Some(Value::int(1000)))]);
         }
+        Subject::BankFile => {
+            let left = [("state", name()), ("transfers", Some(Value::int(1))), ("sum", Some(Value::int(1000)))];
+            store.change(&keys::bank_file(&tenant, file_id()), &left);
+        }
         Subject::Member => {
             let state = MemberState::parse(state).unwrap();
             let accepted_at = (state != MemberState::Invited).then(|| cx().now);
@@ -200,7 +208,7 @@ fn set(store: &mut Store, subject: Subject, id: u128, state: &str) {
 }
 
 /// Whether a request of the command is stored, and what stops its execution at the decision.
-fn outcome(command: &Command, store: &Store) -> (bool, Vec<String>) {
+pub(super) fn outcome(command: &Command, store: &Store) -> (bool, Vec<String>) {
     let (tenant, terms, by, reason) = (tenant(), of_tenant(), member(REQUESTER, "owner"), reason());
     let items: Vec<Option<Item>> = command.keys(&tenant).iter().map(|key| store.get(key)).collect();
     let seen = Seen { items: &items, ..seen_by(command, &terms, (&member(DECIDER, "owner"), &by)) };
@@ -217,6 +225,12 @@ fn outcome(command: &Command, store: &Store) -> (bool, Vec<String>) {
         item.failure_on(stored.as_ref()).map(|clause| format!("{:?} {clause:?}", item.key()))
     };
     (is_stored, draft.items.iter().filter_map(failing).collect())
+}
+
+/// The return of the settlement's transfer.
+pub(super) fn returned(store: &Store, file: Option<BankFileId>) -> ReturnedTransfer {
+    let settlement = settlement(store, &of_tenant()).receipt.id;
+    ReturnedTransfer { merchant: merchant(), settlement, amount: yen("1000"), day: file_id().pay_on, file }
 }
 
 /// The cases: a command, and its subjects as its rule names them.
@@ -236,7 +250,7 @@ fn cases(store: &Store) -> Vec<(Command, Vec<(&'static str, u128)>)> {
     let claimed = |from| {
         Command::UnclaimedClaim(Claimed { from, to: CustomerId::new(Uuid::from_u128(CLAIMING)), amount: yen("300") })
     };
-    let settled = settlement(store, &of_tenant()).receipt.id;
+    let of_file = |change| Command::BankFile(FileEnd { file: file_id(), change, seen: 1 });
     let of_merchant = || vec![("merchant", MERCHANT)];
     vec![
         (grant(), vec![("customer", CUSTOMER)]),
@@ -311,14 +325,10 @@ fn cases(store: &Store) -> Vec<(Command, Vec<(&'static str, u128)>)> {
             of_merchant(),
         ),
         (Command::SettlementOpen { merchant: merchant(), pay_on: None, seen: digest }, of_merchant()),
-        (
-            Command::SettlementReturn(ReturnedTransfer {
-                merchant: merchant(),
-                settlement: settled,
-                amount: yen("1000"),
-            }),
-            vec![("settlement", 0)],
-        ),
+        (Command::SettlementReturn(returned(store, None)), vec![("settlement", 0)]),
+        (of_file(FileChange::Reject), vec![("file", 0)]),
+        (of_file(FileChange::Withdraw), vec![("file", 0)]),
+        (of_file(FileChange::Reopen), vec![("file", 0)]),
         (
             Command::StaffChange {
                 id: person(),
@@ -392,6 +402,7 @@ fn payment_is_refunded_and_cash_reversed_in_the_states_of_their_rules() {
                     Subject::Customer
                     | Subject::Terminal
                     | Subject::Settlement
+                    | Subject::BankFile
                     | Subject::Topup
                     | Subject::TopupRefund
                     | Subject::Member => true,

@@ -163,3 +163,76 @@ fn every_refusal_names_a_schedule_that_is_accepted() {
         }
     }
 }
+
+fn file_times(pay_on: &str, lead: u8) -> Result<[String; 2], HolidaysUnknown> {
+    let times = deadline(lead, "12:00").file_times(day(pay_on))?;
+    Ok([times.cut_at, times.accept_by].map(|at| at.to_string()))
+}
+
+#[test]
+fn file_is_written_and_taken_so_many_bank_days_before_it_is_paid() {
+    for (pay_on, lead, taken) in [
+        ("2026-12-10", 0, "2026-12-10"),
+        ("2026-12-10", 1, "2026-12-09"),
+        ("2026-12-10", 5, "2026-12-03"),
+        // After a weekend, and a Monday that is a holiday.
+        ("2026-11-30", 1, "2026-11-27"),
+        ("2026-11-24", 1, "2026-11-20"),
+        // Golden Week.
+        ("2026-05-07", 0, "2026-05-07"),
+        ("2026-05-07", 1, "2026-05-01"),
+        ("2026-05-07", 2, "2026-04-30"),
+        ("2026-05-07", 3, "2026-04-28"),
+        ("2026-05-07", 5, "2026-04-24"),
+        // New Year.
+        ("2027-01-04", 0, "2027-01-04"),
+        ("2027-01-04", 1, "2026-12-30"),
+        ("2027-01-05", 2, "2026-12-30"),
+        ("2027-01-04", 5, "2026-12-24"),
+        // A day on which banks are closed is as the last one before it.
+        ("2026-12-12", 0, "2026-12-11"),
+        ("2026-12-13", 1, "2026-12-10"),
+        ("2027-01-01", 0, "2026-12-30"),
+        ("2027-01-03", 1, "2026-12-29"),
+    ] {
+        // Ten o'clock and noon in Japan.
+        let want = ["01", "03"].map(|hour| format!("{taken}T{hour}:00:00.000Z"));
+        assert_eq!(file_times(pay_on, lead), Ok(want), "{pay_on}, {lead} days");
+    }
+    let early = BankDeadline {
+        lead_days: 0,
+        cut_off: TimeOfDay::parse("08:30").unwrap(),
+        file_cut: TimeOfDay::parse("00:00").unwrap(),
+        ..BankDeadline::DEFAULT
+    };
+    let times = early.file_times(day("2026-12-10")).unwrap();
+    assert_eq!((times.cut_at, times.accept_by), (at("2026-12-10 00:00"), at("2026-12-10 08:30")));
+}
+
+#[test]
+fn file_of_a_day_outside_the_table_has_no_times() {
+    let unknown = |text: &str| Err(HolidaysUnknown(day(text)));
+    assert_eq!(file_times("2028-01-04", 1), unknown("2028-01-04"));
+    assert_eq!(file_times("2022-12-30", 0), unknown("2022-12-30"));
+    // The first day of the table on which banks are open.
+    assert!(file_times("2023-01-04", 0).is_ok());
+    assert_eq!(file_times("2023-01-04", 1), unknown("2022-12-31"));
+    assert_eq!(file_times("2023-01-11", 5), unknown("2022-12-31"));
+    assert!(file_times("2023-01-12", 5).is_ok());
+}
+
+/// The first day on which a settlement can be paid is one whose file the bank still takes, and that of the day before it is late.
+#[test]
+fn bank_takes_the_file_of_the_first_possible_day_and_of_none_before() {
+    let mut now = at("2026-04-20 00:00");
+    while now < at("2026-05-14 00:00") {
+        for lead in BankDeadline::LEAD_DAYS {
+            let deadline = deadline(lead, "12:00");
+            let first = PaymentWindow::of_bank(now, &deadline).unwrap().first;
+            let before = bank_day_until(first.days_before(1)).unwrap();
+            assert!(deadline.file_times(first).unwrap().accept_by > now, "{first} at {now}, {lead} days");
+            assert!(deadline.file_times(before).unwrap().accept_by <= now, "{before} at {now}, {lead} days");
+        }
+        now = now.plus(Duration::from_secs(60 * 60));
+    }
+}

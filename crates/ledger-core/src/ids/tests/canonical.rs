@@ -1,6 +1,7 @@
 //! Every parser accepts only the canonical text of a value: the text as which the value is written.
 
 use crate::account::Account;
+use crate::bank_files::BankTransfer;
 use crate::canonical::parse_canonical;
 use crate::crediting::PeriodId;
 use crate::idempotency::{IdempotencyKey, TerminalKey};
@@ -35,6 +36,16 @@ fn parsers() -> Vec<(&'static str, Rewrite, Vec<String>)> {
         ("card id", |text| CardId::parse(text).ok().map(written), vec![ID.to_owned()]),
         ("merchant id", |text| MerchantId::parse(text).ok().map(written), vec![ID.to_owned()]),
         ("payment id", |text| PaymentId::parse(text).ok().map(written), vec![ID.to_owned()]),
+        (
+            "bank file id",
+            |text| BankFileId::parse(text).ok().map(written),
+            texts(&["2026-12-10-01", "2026-12-10-10", "2026-12-10-99"]),
+        ),
+        (
+            "place of a transfer",
+            |text| BankTransfer::parse_place(text).map(|(day, settlement)| format!("{day}#{settlement}")),
+            vec![of_id("2026-12-10#", "")],
+        ),
         ("number", |text| parse_canonical::<u32>(text).map(written), texts(&["0", "7", "10", "4294967295"])),
         (
             "terminal key",

@@ -2,6 +2,7 @@
 //! of them.
 
 mod account;
+mod bank_file;
 mod bonus;
 mod cash_room;
 mod entry;
@@ -11,11 +12,17 @@ mod rooms;
 mod settlement;
 mod topup;
 
+pub use bank_file::transfer_in_evidence;
+
 use super::breaks::Finding;
-use super::fact::{EntryFact, Fact, Group, GroupFact, KeyDigest, KeyFact, PaymentFact, Subject, TopupFact};
+use super::fact::{
+    BankFileFact, EntryFact, Fact, Group, GroupFact, KeyDigest, KeyFact, PaymentFact, Subject, TopupFact,
+};
 use crate::account::Account;
 use crate::crediting::PeriodId;
-use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId};
+use crate::ids::{
+    BankFileId, MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId,
+};
 use crate::money::Asset;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +53,7 @@ pub struct Groups {
     periods: ByGroup<(MerchantId, PeriodId), period::Sums>,
     cash_rooms: ByGroup<TerminalId, cash_room::Sums>,
     rooms: ByGroup<TerminalOwner, rooms::Sums>,
+    bank_files: ByGroup<BankFileId, BTreeSet<BankFileFact>>,
 }
 
 type ByGroup<Id, Facts> = BTreeMap<(Tenant, Id), Facts>;
@@ -72,6 +80,7 @@ impl Groups {
             GroupFact::Rooms(owner, fact) => {
                 self.rooms.entry((tenant, owner)).or_default().take(fact, scope);
             }
+            GroupFact::BankFile(id, fact) => drop(self.bank_files.entry((tenant, id)).or_default().insert(fact)),
         }
     }
 
@@ -94,13 +103,15 @@ impl Groups {
                 let _ = self.cash_rooms.entry((tenant, *terminal)).or_default();
             }
             Subject::Rooms(owner) => drop(self.rooms.entry((tenant, *owner)).or_default()),
+            Subject::BankFile(id) => drop(self.bank_files.entry((tenant, *id)).or_default()),
         }
     }
 
     /// The breaks of all groups, each with its group.
     #[must_use]
     pub fn findings(self, scope: &Scope) -> Vec<(Group, Finding)> {
-        let Self { accounts, entries, keys, payments, topups, settlements, periods, cash_rooms, rooms } = self;
+        let Self { accounts, entries, keys, payments, topups, settlements, periods, cash_rooms, rooms, bank_files } =
+            self;
         let mut all = Vec::new();
         let mut add = |tenant: Tenant, subject: Subject, findings: Vec<Finding>| {
             let group = Group { tenant, subject };
@@ -141,6 +152,10 @@ impl Groups {
         for ((tenant, owner), sums) in rooms {
             let findings = sums.check(&tenant, owner);
             add(tenant, Subject::Rooms(owner), findings);
+        }
+        for ((tenant, id), facts) in bank_files {
+            let findings = bank_file::check(&tenant, id, &facts, scope);
+            add(tenant, Subject::BankFile(id), findings);
         }
         all
     }

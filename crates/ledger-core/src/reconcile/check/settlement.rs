@@ -1,14 +1,15 @@
 //! The check of a settlement: the sums of its records, and its payout.
 
 use super::Scope;
+use super::bank_file::transfer_evidence;
 use crate::account::Account;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::operation::Operation;
 use crate::psp::{PayoutStatus, PspId};
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{
-    ProviderPayout, RecordedSettlement, SettledSide, SettledSum, SettledSums, SettlementFact, SettlementStep,
-    add_to_sum,
+    ProviderPayout, RecordedSettlement, SettledSide, SettledSum, SettledSums, SettledTransfer, SettlementFact,
+    SettlementStep, add_to_sum,
 };
 use crate::reconcile::num::Num;
 use crate::settlements::SettlementState;
@@ -20,16 +21,37 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Sums {
     records: Vec<RecordedSettlement>,
     stamped: i64,
-    /// The merchants of the stamped payouts and of the periods.
+    /// The merchants of the stamped payouts, of the periods and of transfers.
     merchants: BTreeSet<MerchantId>,
     /// The accounts in whose partitions its entries are.
     homes: BTreeSet<Account>,
     totals: SettledSums,
     paid: Vec<Num>,
     returns: usize,
+    /// What each step posted to `bank_clearing` and to `bank`.
+    banked: BTreeSet<(SettlementStep, Num, Num)>,
     /// Operations of entries that no step writes.
     unknown: BTreeSet<Operation>,
+    /// The bank transfers that pay it.
+    transfers: BTreeSet<SettledTransfer>,
     payouts: BTreeMap<PspId, ProviderPayout>,
+}
+
+/// What a step may post to `bank_clearing` and to `bank`. A payout by bank is on `bank_clearing`, and a return takes it from there, or
+/// from `bank` once the bank has debited it.
+fn to_bank(step: SettlementStep, payable: Num) -> Vec<(Num, Num)> {
+    let back = Num::ZERO.minus(payable);
+    match step {
+        SettlementStep::Payout => vec![(payable, Num::ZERO)],
+        SettlementStep::Returned | SettlementStep::ReturnApproved => vec![(back, Num::ZERO), (Num::ZERO, back)],
+        SettlementStep::Hold
+        | SettlementStep::HoldUndone
+        | SettlementStep::Release
+        | SettlementStep::ReleaseUndone
+        | SettlementStep::Fee
+        | SettlementStep::FeeUndone
+        | SettlementStep::Unknown(_) => vec![(Num::ZERO, Num::ZERO)],
+    }
 }
 
 /// What a state means for the money.
@@ -40,23 +62,26 @@ struct Meaning {
     is_returned: bool,
     /// The payment provider may have a payout.
     is_out: bool,
+    /// A bank transfer was booked; `None` if that depends on how it is paid.
+    is_booked: Option<bool>,
 }
 
 impl Meaning {
     fn of(state: SettlementState) -> Self {
-        let (is_paid, is_returned, is_out) = match state {
+        let (is_paid, is_returned, is_out, is_booked) = match state {
             SettlementState::Collecting
             | SettlementState::Held
             | SettlementState::Verified
             | SettlementState::Released
             | SettlementState::Charged
             | SettlementState::Carried
-            | SettlementState::Undone => (false, false, false),
-            SettlementState::Paying => (false, false, true),
-            SettlementState::Paid => (true, false, true),
-            SettlementState::Returned => (true, true, false),
+            | SettlementState::Undone => (false, false, false, Some(false)),
+            SettlementState::Paying => (false, false, true, Some(false)),
+            SettlementState::Booked => (true, false, false, Some(true)),
+            SettlementState::Paid => (true, false, true, Some(false)),
+            SettlementState::Returned => (true, true, false, None),
         };
-        Self { is_paid, is_returned, is_out }
+        Self { is_paid, is_returned, is_out, is_booked }
     }
 }
 
@@ -82,6 +107,7 @@ impl Sums {
             }
             SettlementFact::Entry(entry) => {
                 self.homes.insert(entry.home);
+                let _ = self.banked.insert((entry.step, entry.booked, entry.bank));
                 match entry.step {
                     SettlementStep::Payout => self.paid.push(entry.out),
                     SettlementStep::Returned | SettlementStep::ReturnApproved => {
@@ -97,6 +123,10 @@ impl Sums {
                     | SettlementStep::FeeUndone => {}
                 }
             }
+            SettlementFact::Transfer(transfer) => {
+                self.merchants.insert(transfer.merchant);
+                let _ = self.transfers.insert(transfer);
+            }
             SettlementFact::ProviderPayout(payout) => drop(self.payouts.insert(payout.id.clone(), payout)),
         }
     }
@@ -105,7 +135,8 @@ impl Sums {
         let subject = format!("settlement:{id}");
         let new = |expected: String, found: String| {
             let differs = Finding::new(tenant, BreakKind::SettlementDiffers, &subject).expected(expected).found(found);
-            differs.by(self.homes.iter().map(Account::to_string))
+            let transfers = self.transfers.iter().map(|transfer| transfer_evidence(transfer.day, id));
+            differs.by(self.homes.iter().map(Account::to_string)).by(transfers)
         };
         let merchants = || self.merchants.iter().map(|merchant| Account::Merchant(*merchant).to_string());
         let [record] = self.records.as_slice() else {
@@ -113,7 +144,7 @@ impl Sums {
             if !self.records.is_empty() {
                 let found = format!("{} records of it", self.records.len());
                 findings.push(new("one settlement".to_owned(), found).by(merchants()));
-            } else if self.stamped > 0 || !self.homes.is_empty() {
+            } else if self.stamped > 0 || !self.homes.is_empty() || !self.transfers.is_empty() {
                 let found = format!("{} records of none", self.stamped);
                 findings.push(new("a settlement".to_owned(), found).by(merchants()));
             }
@@ -149,9 +180,47 @@ impl Sums {
             let expected = format!("{}: {} returns", record.state, usize::from(is_returned));
             findings.push(new(expected, self.returns.to_string()));
         }
+        findings.extend(self.banked(record).map(|(expected, found)| new(expected, found)));
+        findings.extend(self.transfer(record).map(|(expected, found)| {
+            let day = record.transfer_on.filter(|_| self.transfers.is_empty());
+            new(expected, found).by(day.map(|day| transfer_evidence(day, id)))
+        }));
         findings.truncate(1);
         findings.extend(self.provider(tenant, &subject, record, scope));
         findings.into_iter().map(|finding| finding.by([merchant.to_string()])).collect()
+    }
+
+    /// The first step that posted something else to the accounts of the bank than it may, as expected and found.
+    fn banked(&self, record: &RecordedSettlement) -> Option<(String, String)> {
+        let payable = if record.is_by_bank { record.payable } else { Num::ZERO };
+        let is_wrong = |(step, booked, bank): &&(_, _, _)| !to_bank(*step, payable).contains(&(*booked, *bank));
+        let (step, booked, bank) = self.banked.iter().find(is_wrong)?;
+        let shown = |(booked, bank): &(Num, Num)| format!("{booked} to bank_clearing and {bank} to bank");
+        let expected: Vec<String> = to_bank(*step, payable).iter().map(shown).collect();
+        Some((expected.join(", or "), shown(&(*booked, *bank))))
+    }
+
+    /// What of the bank transfer differs from the record, as expected and found.
+    fn transfer(&self, record: &RecordedSettlement) -> Option<(String, String)> {
+        let RecordedSettlement { state, payable, transfer_on, .. } = record;
+        let Meaning { is_returned, is_booked, .. } = Meaning::of(*state);
+        let transfers: Vec<&SettledTransfer> = self.transfers.iter().collect();
+        let is_right = match (transfers.as_slice(), is_booked.unwrap_or(record.is_by_bank)) {
+            ([], false) => true,
+            ([of], true) => Some(of.day) == *transfer_on && of.amount == *payable && of.is_returned == is_returned,
+            (_, false | true) => false,
+        };
+        let shown = |of: &&SettledTransfer| {
+            let returned = if of.is_returned { ", returned" } else { "" };
+            format!("{} on {}{returned}", of.amount, of.day)
+        };
+        let found = || transfers.iter().map(shown).collect::<Vec<_>>().join("; ");
+        let expected = || match (is_booked.unwrap_or(record.is_by_bank), transfer_on) {
+            (true, Some(day)) => format!("{state}: a transfer of {payable} on {day}"),
+            (true, None) => format!("{state}: a transfer of {payable} on a day"),
+            (false, _) => format!("{state}: no transfer"),
+        };
+        (!is_right).then(|| (expected(), format!("{} transfers: {}", transfers.len(), found())))
     }
 
     /// The payouts that have not failed.

@@ -115,6 +115,8 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
             Destination::Stripe { .. } => settlement.paid_at.map(Timestamp::millis),
             Destination::Bank(_) => None,
         },
+        is_by_bank: matches!(settlement.destination, Destination::Bank(_)),
+        transfer_on: settlement.transfer_on,
     };
     let mut observed = vec![at.fact(GroupFact::Settlement(settlement.id, SettlementFact::Record(record)))];
     observed.extend(settlement.closed.iter().map(|closed| {

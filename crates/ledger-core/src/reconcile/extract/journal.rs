@@ -1,5 +1,6 @@
 //! Entries, and the items that name one: references, markers, events, approvals.
 
+use super::bank_files;
 use super::bonus;
 use super::cash_room;
 use super::credit::credit_by_seal;
@@ -31,7 +32,7 @@ pub(super) struct ReadEntry {
     pub(super) entry: JournalEntry,
     pub(super) home: Account,
     pub(super) operation: Operation,
-    millis: i64,
+    pub(super) millis: i64,
 }
 
 /// A journal entry.
@@ -64,6 +65,7 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     observed.extend(posted(at, &of)?);
     observed.extend(debt(at, &of)?);
     observed.extend(of_records(at, &of)?);
+    observed.extend(bank_files::of_entry(at, &of)?);
     observed.extend(bonus::of_entry(at, &of)?);
     observed.extend(credit_by_seal(at, entry)?);
     if is_to_publish(&at.tenant, at.item) && at.is_late(entry.created_at, at.limits.event) {
@@ -176,7 +178,13 @@ fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
         let held = entry.postings.iter().filter(|posting| posting.bucket == Bucket::Held);
         let held = nums(held.map(|posting| &posting.delta));
         let out = Num::ZERO.minus(held.get(&Asset::Ecopay).copied().unwrap_or_default());
-        let fact = SettlementFact::Entry(SettlementEntry { home, step: SettlementStep::of(operation), out });
+        let fact = SettlementFact::Entry(SettlementEntry {
+            home,
+            step: SettlementStep::of(operation),
+            out,
+            booked: bank_files::yen_of(of, TenantAccount::BankClearing),
+            bank: bank_files::yen_of(of, TenantAccount::Bank),
+        });
         observed.push(at.fact(GroupFact::Settlement(settlement, fact)));
     }
     Ok(observed)

@@ -1,8 +1,8 @@
 //! The kinds of items in the table, by partition and sort key.
 
 use crate::keys::{
-    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, JOB_LINE, LOOKUP,
-    NOTICE, PERSON, SUBJECT, TERMS, sk,
+    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, FILE, FILE_PART,
+    JOB_LINE, LOOKUP, NOTICE, OWN, PERSON, SUBJECT, TERMS, TRANSFER, sk,
 };
 
 /// The prefix of the sort keys of markers, which only this module reads.
@@ -63,6 +63,12 @@ pub enum ItemKind {
     Settling,
     /// A terminal, with its cash room.
     Terminal,
+    /// A transfer to a merchant's bank account.
+    BankTransfer,
+    /// A bank file.
+    BankFile,
+    /// A part of a bank file.
+    BankFilePart,
     /// People and devices: a profile and what it is looked up by, a one-time payment code, a card's PIN, a terminal's
     /// enrolment, the record of a staff member.
     Profile,
@@ -91,7 +97,7 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 35] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
@@ -118,6 +124,9 @@ impl ItemKind {
         Self::CashBonus,
         Self::Settling,
         Self::Terminal,
+        Self::BankTransfer,
+        Self::BankFile,
+        Self::BankFilePart,
         Self::Profile,
         Self::LegacyHistory,
         Self::MerchantWork,
@@ -132,7 +141,7 @@ impl ItemKind {
     pub fn of(partition: &str, sort_key: &str) -> Option<Self> {
         let is = |prefix: &str| sort_key.starts_with(prefix);
         Some(match (partition, sort_key) {
-            ("customer" | "card" | "merchant", _) if is(sk::TXN) => Self::Entry,
+            ("customer" | "card" | "merchant" | OWN, _) if is(sk::TXN) => Self::Entry,
             ("customer" | "card" | "merchant" | "terminal", _) if is(sk::TXNREF) => Self::Reference,
             ("customer" | "merchant" | "terminal" | "staff", _) if is(MARKER) => Self::Marker,
             ("customer" | "merchant", _) if is(sk::BALANCE) => Self::Balance,
@@ -182,6 +191,9 @@ impl ItemKind {
             ("reconciliation", _) if is(BREAK) => Self::TenantWork,
             ("job", "JOB" | "CUSTOMERS") => Self::TenantWork,
             ("job", _) if is(JOB_LINE) => Self::TenantWork,
+            ("bank_transfers", _) if is(TRANSFER) => Self::BankTransfer,
+            ("bank_file", FILE) => Self::BankFile,
+            ("bank_file", _) if is(FILE_PART) => Self::BankFilePart,
             ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
             _ => return None,
         })
@@ -204,7 +216,10 @@ impl ItemKind {
             | Self::LaneCredit
             | Self::Period
             | Self::CashCollection
-            | Self::CashBonus => FactCount::Some,
+            | Self::CashBonus
+            | Self::BankTransfer
+            | Self::BankFile
+            | Self::BankFilePart => FactCount::Some,
             Self::Reference
             | Self::Marker
             | Self::EventMarker

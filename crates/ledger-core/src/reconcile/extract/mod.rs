@@ -1,5 +1,6 @@
 //! What one stored item gives: facts, and the breaks of the item by itself.
 
+mod bank_files;
 mod bonus;
 mod books;
 mod cash_room;
@@ -129,6 +130,9 @@ impl StoredItem<'_> {
             ItemKind::CashBonus => bonus::bonus(self),
             ItemKind::Settling => bonus::settling(self),
             ItemKind::Terminal => cash_room::terminal(self),
+            ItemKind::BankTransfer => bank_files::transfer(self),
+            ItemKind::BankFile => bank_files::file(self),
+            ItemKind::BankFilePart => bank_files::part(self),
             ItemKind::Payment => payments::payment(self),
             ItemKind::PaymentRefund => payments::refund(self),
             ItemKind::Hold => payments::hold(self),
@@ -190,9 +194,9 @@ impl StoredItem<'_> {
         self.sk.strip_prefix(prefix).unwrap_or_default()
     }
 
-    /// The owner of the partition: `customer:<id>`.
+    /// The owner of the partition: `customer:<id>`, or an account of the tenant's own.
     fn owner(&self) -> String {
-        format!("{}:{}", self.kind, self.id)
+        if self.kind == keys::OWN { self.id.to_owned() } else { format!("{}:{}", self.kind, self.id) }
     }
 
     /// The item's name without text from clients: a marker's key may be anything.

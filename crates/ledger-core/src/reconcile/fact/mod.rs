@@ -4,6 +4,7 @@
 //! anything is an error.
 
 mod account;
+mod bank_file;
 mod cash_room;
 mod entry;
 mod payment;
@@ -14,14 +15,15 @@ mod text;
 mod topup;
 
 pub use account::{AccountFact, BalanceAmounts, BalanceItem};
+pub use bank_file::{BankFileFact, FileEntry, FileTransfer, RecordedFile};
 pub use cash_room::CashRoomFact;
 pub use entry::{BonusFact, BonusPart, EntryClaim, EntryFact, KeyDigest, KeyFact};
 pub use payment::{PaymentEntry, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn};
 pub use period::{PeriodFact, PeriodTotals};
 pub use rooms::{RoomSum, RoomsFact};
 pub use settlement::{
-    ProviderPayout, RecordedSettlement, SettledPeriod, SettledSide, SettledSum, SettledSums, SettlementEntry,
-    SettlementFact, SettlementStep, Stamp,
+    ProviderPayout, RecordedSettlement, SettledPeriod, SettledSide, SettledSum, SettledSums, SettledTransfer,
+    SettlementEntry, SettlementFact, SettlementStep, Stamp,
 };
 pub use topup::{
     Charge, ProviderRefund, RecordedClawback, RecordedTopup, RecordedTopupRefund, TopupEntry, TopupFact, TopupStep,
@@ -31,7 +33,9 @@ pub(in crate::reconcile) use settlement::add_to_sum;
 
 use crate::account::Account;
 use crate::crediting::PeriodId;
-use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId};
+use crate::ids::{
+    BankFileId, MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId,
+};
 use crate::money::Asset;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -66,6 +70,8 @@ pub enum Subject {
     CashRoom(TerminalId),
     /// The rooms of a merchant or of the operator, beside those of its terminals.
     Rooms(TerminalOwner),
+    /// A bank file.
+    BankFile(BankFileId),
 }
 
 /// A fact of one stored item, within its group.
@@ -98,6 +104,8 @@ pub enum GroupFact {
     CashRoom(TerminalId, CashRoomFact),
     /// A fact of the rooms of a merchant or of the operator.
     Rooms(TerminalOwner, RoomsFact),
+    /// A fact of a bank file.
+    BankFile(BankFileId, BankFileFact),
 }
 
 /// Why a line has no valid fact. It repeats nothing of the line's content.
@@ -128,6 +136,7 @@ impl Fact {
             GroupFact::Period(merchant, id, _) => Subject::Period(*merchant, *id),
             GroupFact::CashRoom(terminal, _) => Subject::CashRoom(*terminal),
             GroupFact::Rooms(owner, _) => Subject::Rooms(*owner),
+            GroupFact::BankFile(id, _) => Subject::BankFile(*id),
         };
         Group { tenant: self.tenant.clone(), subject }
     }
@@ -147,6 +156,7 @@ impl Fact {
             GroupFact::Period(_, _, fact) => serde_json::to_string(fact),
             GroupFact::CashRoom(_, fact) => serde_json::to_string(fact),
             GroupFact::Rooms(_, fact) => serde_json::to_string(fact),
+            GroupFact::BankFile(_, fact) => serde_json::to_string(fact),
         };
         Ok(format!("{}\t{}", self.group(), json?))
     }
@@ -168,6 +178,7 @@ impl Fact {
             Subject::Period(merchant, id) => GroupFact::Period(merchant, id, parse(json)?),
             Subject::CashRoom(terminal) => GroupFact::CashRoom(terminal, parse(json)?),
             Subject::Rooms(owner) => GroupFact::Rooms(owner, parse(json)?),
+            Subject::BankFile(id) => GroupFact::BankFile(id, parse(json)?),
         };
         Ok(Self { tenant: group.tenant, content })
     }
@@ -193,6 +204,7 @@ impl Group {
             ("period", Some(period)) => Subject::Period(MerchantId::parse(id).ok()?, PeriodId::parse(period)?),
             ("cash_room", None) => Subject::CashRoom(TerminalId::parse(id).ok()?),
             ("rooms", None) => Subject::Rooms(TerminalOwner::parse(id).ok()?),
+            ("bank_file", None) => Subject::BankFile(BankFileId::parse(id).ok()?),
             _ => return None,
         };
         Some(Self { tenant: Tenant::parse(tenant).ok()?, subject })
@@ -212,6 +224,7 @@ impl fmt::Display for Group {
             Subject::Period(merchant, id) => write!(f, "{tenant}/period/{merchant}/{id}"),
             Subject::CashRoom(terminal) => write!(f, "{tenant}/cash_room/{terminal}"),
             Subject::Rooms(owner) => write!(f, "{tenant}/rooms/{owner}"),
+            Subject::BankFile(id) => write!(f, "{tenant}/bank_file/{id}"),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::money::Asset;
 use crate::operation::Operation;
 use crate::psp::{PayoutStatus, PspId};
 use crate::settlements::SettlementState;
+use crate::time::BusinessDate;
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub enum SettlementFact {
     Period(SettledPeriod),
     /// One of its entries.
     Entry(SettlementEntry),
+    /// A bank transfer that pays it.
+    Transfer(SettledTransfer),
     /// The provider's payout for it.
     ProviderPayout(ProviderPayout),
 }
@@ -55,6 +58,11 @@ pub struct RecordedSettlement {
     /// When the payment provider paid it; `None` if a bank file pays it, or it is not paid yet.
     #[serde(deserialize_with = "text::present")]
     pub provider_paid_at: Option<i64>,
+    /// Whether a bank pays it.
+    pub is_by_bank: bool,
+    /// The day for which its transfer was booked.
+    #[serde(with = "text::optional")]
+    pub transfer_on: Option<BusinessDate>,
 }
 
 /// Quantities by side and asset.
@@ -140,6 +148,22 @@ pub struct SettledPeriod {
     pub totals: SettledSums,
 }
 
+/// A bank transfer that pays a settlement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SettledTransfer {
+    /// The merchant that is paid.
+    #[serde(with = "text::one")]
+    pub merchant: MerchantId,
+    /// The day for which it was booked.
+    #[serde(with = "text::one")]
+    pub day: BusinessDate,
+    /// The amount, in yen.
+    pub amount: Num,
+    /// Whether it was returned.
+    pub is_returned: bool,
+}
+
 /// An entry of a settlement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -151,6 +175,10 @@ pub struct SettlementEntry {
     pub step: SettlementStep,
     /// What leaves the merchant's held part, in yen.
     pub out: Num,
+    /// What `bank_clearing` is credited with, in yen.
+    pub booked: Num,
+    /// What `bank` is credited with, in yen.
+    pub bank: Num,
 }
 
 /// The step of a settlement that an entry records.

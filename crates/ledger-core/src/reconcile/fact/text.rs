@@ -3,14 +3,16 @@
 use super::super::num::Num;
 use super::{KeyDigest, SettledSum};
 use crate::account::Account;
+use crate::bank_files::BankFileState;
 use crate::cards::bonus::BonusState;
-use crate::ids::{MerchantId, RefundId, SettlementId, TerminalOwner, TransactionId};
+use crate::ids::{BankFileId, MerchantId, RefundId, SettlementId, TerminalOwner, TransactionId};
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::payment_state::PaymentState;
 use crate::payments::ReturnKind;
 use crate::psp::{IntentStatus, PayoutStatus, PspId, RefundStatus};
 use crate::settlements::SettlementState;
+use crate::time::BusinessDate;
 use crate::topups::{ClawbackState, EntryDecision, RefundState, TopupState};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -42,6 +44,8 @@ macro_rules! own_text {
 own_text! {
     Account: |text| Account::parse(text).ok();
     Asset: |text| Asset::parse(text).ok();
+    BankFileId: |text| BankFileId::parse(text).ok();
+    BusinessDate: |text| BusinessDate::parse(text).ok();
     MerchantId: |text| MerchantId::parse(text).ok();
     RefundId: |text| RefundId::parse(text).ok();
     SettlementId: |text| SettlementId::parse(text).ok();
@@ -69,7 +73,7 @@ macro_rules! by_name {
 }
 
 by_name! {
-    BonusState ClawbackState EntryDecision IntentStatus PaymentState PayoutStatus RefundState RefundStatus ReturnKind
+    BankFileState BonusState ClawbackState EntryDecision IntentStatus PaymentState PayoutStatus RefundState RefundStatus ReturnKind
     SettlementState TopupState
 }
 

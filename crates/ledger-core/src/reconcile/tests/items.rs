@@ -108,7 +108,7 @@ fn item_of_an_unknown_kind_is_newer_and_shows_no_text_of_others() {
 }
 
 /// Partitions of every kind, and of no known kind.
-const PARTITIONS: [&str; 23] = [
+const PARTITIONS: [&str; 26] = [
     "customer",
     "card",
     "merchant",
@@ -129,13 +129,16 @@ const PARTITIONS: [&str; 23] = [
     "batch",
     "reconciliation",
     "job",
+    "bank_transfers",
+    "bank_file",
+    "own",
     "tenant",
     "wallet",
     "",
 ];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 57] = [
+const SORT_KEYS: [&str; 60] = [
     "CASH_ROOM",
     "CASH_BONUS#1",
     "COLLECTION#",
@@ -190,6 +193,9 @@ const SORT_KEYS: [&str; 57] = [
     "JOB",
     "LINE#1",
     "CUSTOMERS",
+    "TRANSFER#1",
+    "FILE",
+    "PART#0001",
     "RATE",
     "LOAN#1",
     "",
@@ -222,14 +228,45 @@ fn every_declared_item_is_of_a_kind() {
     }
 }
 
+/// The entry of a debit is in a partition of the tenant's own account.
+#[test]
+fn entry_of_an_own_account_has_that_account_as_its_home() {
+    let posting = |account: &str, delta: i64| {
+        let of = [("account", Value::s(account)), ("asset", Value::s("ECOPAY")), ("delta", Value::int(delta))];
+        Value::M(of.map(|(name, value)| (name.to_owned(), value)).into())
+    };
+    let entry = |partition: &str| {
+        let more = [
+            ("transaction_id", Value::s(ID)),
+            ("operation", Value::s("bank_file_debit")),
+            ("bank_file_id", Value::s("2026-12-10-01")),
+            ("principal", Value::S(format!("staff:{OTHER}"))),
+            ("actor", Value::S(format!("staff:{OTHER}"))),
+            ("idempotency_key", Value::s("k")),
+            ("created_at", Value::s("2026-01-01T00:00:00Z")),
+            ("postings", Value::L(vec![posting("bank_clearing", -1500), posting("bank", 1500)])),
+        ];
+        item(partition, &format!("TXN#{ID}"), &more)
+    };
+    assert!(broken(&entry("own#bank")).is_empty(), "{:?}", breaks(&entry("own#bank")));
+    let bank = Account::parse("bank").unwrap();
+    let is_home = |observation: &Observation| match observation {
+        Observation::Fact(Fact { content: GroupFact::Entry(_, EntryFact::Entry { home, .. }), .. }) => *home == bank,
+        Observation::Fact(_) | Observation::Break(_) | Observation::Newer(_) => false,
+    };
+    assert!(observed(&entry("own#bank")).iter().any(is_home));
+    assert_eq!(broken(&entry("own#vault")), ["unreadable_item"]);
+}
+
 /// Attributes of records, with values that are right for some records and wrong for others.
 fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
-    const NAMES: [&str; 46] = [
+    const NAMES: [&str; 47] = [
         "payment_id",
         "refund_id",
         "transaction_id",
         "topup_id",
         "settlement_id",
+        "transfers",
         "merchant_id",
         "customer_id",
         "payer",
@@ -387,6 +424,9 @@ proptest! {
                         | ItemKind::Period
                         | ItemKind::CashCollection
                         | ItemKind::CashBonus
+                        | ItemKind::BankTransfer
+                        | ItemKind::BankFile
+                        | ItemKind::BankFilePart
                         | ItemKind::Profile
                         | ItemKind::LegacyHistory
                         | ItemKind::MerchantWork

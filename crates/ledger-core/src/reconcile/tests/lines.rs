@@ -1,14 +1,16 @@
 //! Lines of files of facts: each fact has one line, and a line that differs in anything is an error.
 
 use super::*;
+use crate::bank_files::BankFileState;
 use crate::cards::bonus::BonusState;
-use crate::ids::SettlementId;
+use crate::ids::{BankFileId, SettlementId};
 use crate::operation::Operation;
 use crate::payment_state::PaymentState;
 use crate::payments::ReturnKind;
 use crate::psp::{IntentStatus, PayoutStatus, RefundStatus};
 use crate::reconcile::fact::{BonusFact, BonusPart};
 use crate::settlements::SettlementState;
+use crate::time::BusinessDate;
 use crate::topups::{ClawbackState, EntryDecision, RefundState, TopupState};
 use serde_json::Value as Json;
 
@@ -153,8 +155,9 @@ fn settlement_facts() -> Vec<SettlementFact> {
     let asset = || Asset::parse("REGIONAL#aoba").unwrap();
     let sums: SettledSums =
         SettledSide::ALL.into_iter().map(|side| (SettledSum { side, asset: asset() }, num("1"))).collect();
-    for (state, provider_paid_at) in
-        SettlementState::ALL.into_iter().flat_map(|state| [(state, None), (state, Some(1))])
+    let days = [None, Some(BusinessDate::parse("2026-12-10").unwrap())];
+    for (state, (provider_paid_at, transfer_on)) in
+        SettlementState::ALL.into_iter().flat_map(|state| [(state, (None, days[1])), (state, (Some(1), days[0]))])
     {
         let (net, fee, tax, payable) = (num("4"), num("1"), num("1"), num("2"));
         let (merchant, totals, records) = (merchant_id(), sums.clone(), 3);
@@ -168,14 +171,26 @@ fn settlement_facts() -> Vec<SettlementFact> {
             tax,
             payable,
             provider_paid_at,
+            is_by_bank: transfer_on.is_some(),
+            transfer_on,
         }));
     }
     let (records, totals) = (3, sums);
     facts.push(SettlementFact::Period(SettledPeriod { merchant: merchant_id(), records, totals }));
     facts.push(SettlementFact::Stamp(Stamp { merchant: merchant_id(), delta: nums(&[("REGIONAL#aoba", "3")]) }));
+    for is_returned in [false, true] {
+        let (merchant, day, amount) = (merchant_id(), BusinessDate::parse("2026-12-10").unwrap(), num("1"));
+        facts.push(SettlementFact::Transfer(SettledTransfer { merchant, day, amount, is_returned }));
+    }
     for operation in Operation::MOVING_MERCHANTS.into_iter().chain([Operation::Pay]) {
         let step = SettlementStep::of(operation);
-        facts.push(SettlementFact::Entry(SettlementEntry { home: wallet(), step, out: num("1") }));
+        facts.push(SettlementFact::Entry(SettlementEntry {
+            home: wallet(),
+            step,
+            out: num("1"),
+            booked: num("2"),
+            bank: num("-1"),
+        }));
     }
     for status in [PayoutStatus::Sent, PayoutStatus::Failed] {
         let payout = ProviderPayout { id: psp_id("po_1"), merchant: merchant_id(), amount: num("1"), status };
@@ -223,6 +238,36 @@ fn rooms_facts() -> Vec<RoomsFact> {
     RoomSum::ALL.into_iter().flat_map(of_sum).collect()
 }
 
+fn bank_file_facts() -> Vec<BankFileFact> {
+    let (day, settlement) = (BusinessDate::parse("2026-12-10").unwrap(), SettlementId::parse(ID).unwrap());
+    let one = || num("1");
+    let record = |state| RecordedFile {
+        state,
+        superseded_by: None,
+        parts: 1,
+        transfers: 2,
+        sum: one(),
+        returned: 1,
+        returned_sum: one(),
+        debited_sum: None,
+        debit: None,
+        changed_at: 1,
+    };
+    let mut facts: Vec<BankFileFact> =
+        BankFileState::ALL.into_iter().map(|state| BankFileFact::Record(record(state))).collect();
+    let superseded_by = Some(BankFileId::parse("2026-12-10-02").unwrap());
+    let (debited_sum, debit) = (Some(one()), Some(transaction(1)));
+    let full = RecordedFile { superseded_by, debited_sum, debit, ..record(BankFileState::Debited) };
+    facts.push(BankFileFact::Record(full));
+    facts.push(BankFileFact::Listed { part: 1, day, settlement });
+    for is_returned in [false, true] {
+        facts.push(BankFileFact::Transfer(FileTransfer { day, settlement, amount: one(), is_returned, changed_at: 1 }));
+    }
+    let (entry, operation) = (transaction(1), Operation::BankFileDebit);
+    facts.push(BankFileFact::Entry(FileEntry { entry, home: wallet(), operation, out: one(), paid: one(), at: 1 }));
+    facts
+}
+
 /// At least one fact of every type, in every state.
 fn every_fact() -> Vec<Fact> {
     let key = KeyDigest::new([7; 16]);
@@ -236,6 +281,7 @@ fn every_fact() -> Vec<Fact> {
         facts_of(&group(&format!("period/{ID}/L3/2")), &period_facts()),
         facts_of(&group(&format!("cash_room/{ID}")), &cash_room_facts()),
         facts_of(&group(&format!("rooms/{ID}")), &rooms_facts()),
+        facts_of(&group("bank_file/2026-12-10-01"), &bank_file_facts()),
     ]
     .concat()
 }

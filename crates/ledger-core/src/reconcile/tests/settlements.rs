@@ -4,6 +4,9 @@ use super::*;
 use crate::operation::Operation;
 use crate::psp::PayoutStatus;
 use crate::settlements::SettlementState as S;
+use crate::time::BusinessDate;
+
+const PAY_ON: &str = "2026-12-10";
 
 fn of(facts: &[SettlementFact], scope: &Scope) -> Vec<&'static str> {
     kinds(&group(&format!("settlement/{ID}")), facts, scope)
@@ -15,8 +18,37 @@ fn totals(all: &[(SettledSide, &str)]) -> SettledSums {
 }
 
 fn step(step: SettlementStep, out: &str) -> SettlementFact {
+    banked(step, out, ("0", "0"))
+}
+
+/// A step with what it posts to `bank_clearing` and to `bank`.
+fn banked(step: SettlementStep, out: &str, (booked, bank): (&str, &str)) -> SettlementFact {
     let home = Account::Merchant(merchant_id());
-    SettlementFact::Entry(SettlementEntry { home, step, out: num(out) })
+    SettlementFact::Entry(SettlementEntry { home, step, out: num(out), booked: num(booked), bank: num(bank) })
+}
+
+/// The booking of a transfer.
+fn booked(out: &str) -> SettlementFact {
+    banked(SettlementStep::Payout, out, (out, "0"))
+}
+
+/// The return of a transfer of 76 before its debit.
+fn given_back() -> SettlementFact {
+    banked(SettlementStep::ReturnApproved, "0", ("-76", "0"))
+}
+
+fn day(text: &str) -> BusinessDate {
+    BusinessDate::parse(text).unwrap()
+}
+
+/// The transfer of the settlement by bank.
+fn transfer(is_returned: bool) -> SettlementFact {
+    SettlementFact::Transfer(SettledTransfer {
+        merchant: merchant_id(),
+        day: day(PAY_ON),
+        amount: num("76"),
+        is_returned,
+    })
 }
 
 /// The returned payout of an earlier settlement.
@@ -36,6 +68,8 @@ fn by_bank(state: S, records: i64, taken: &str) -> SettlementFact {
         tax: num("1"),
         payable: num("76"),
         provider_paid_at: None,
+        is_by_bank: true,
+        transfer_on: matches!(state, S::Booked | S::Returned).then(|| day(PAY_ON)),
     })
 }
 
@@ -51,6 +85,8 @@ fn by_provider(state: S) -> SettlementFact {
         tax: Num::ZERO,
         payable: num("76"),
         provider_paid_at: Some(50),
+        is_by_bank: false,
+        transfer_on: None,
     })
 }
 
@@ -66,22 +102,19 @@ fn paid_40() -> SettlementFact {
 
 #[test]
 fn settlement_that_differs_from_its_records_is_a_break() {
-    let paid = |out: &str| step(SettlementStep::Payout, out);
+    let paid = booked;
     assert!(with_records(&[by_bank(S::Held, 3, "100")]).is_empty());
-    assert!(with_records(&[by_bank(S::Paid, 3, "100"), paid("76")]).is_empty());
+    assert!(with_records(&[by_bank(S::Booked, 3, "100"), paid("76"), transfer(false)]).is_empty());
     assert_eq!(with_records(&[by_bank(S::Held, 2, "100")]), ["settlement_differs"]);
     assert_eq!(with_records(&[by_bank(S::Held, 3, "101")]), ["settlement_differs"]);
-    assert_eq!(with_records(&[by_bank(S::Paid, 3, "100")]), ["settlement_differs"], "never posted");
+    assert_eq!(with_records(&[by_bank(S::Booked, 3, "100"), transfer(false)]), ["settlement_differs"], "never posted");
     assert_eq!(with_records(&[by_bank(S::Held, 3, "100"), paid("76")]), ["settlement_differs"], "posted and not paid");
     assert_eq!(with_records(&[]), ["settlement_differs"], "of no settlement");
-    let returned = || step(SettlementStep::Returned, "0");
-    assert!(with_records(&[by_bank(S::Returned, 3, "100"), paid("76"), returned()]).is_empty());
-    assert_eq!(
-        with_records(&[by_bank(S::Returned, 3, "100"), paid("76")]),
-        ["settlement_differs"],
-        "the return is not posted"
-    );
-    assert_eq!(with_records(&[by_bank(S::Paid, 3, "100"), paid("76"), returned()]), ["settlement_differs"]);
+    let returned = || [paid("76"), transfer(true), by_bank(S::Returned, 3, "100")];
+    assert!(with_records(&[&returned()[..], &[given_back()]].concat()).is_empty());
+    assert_eq!(with_records(&returned()), ["settlement_differs"], "the return is not posted");
+    let booked = [by_bank(S::Booked, 3, "100"), paid("76"), transfer(false)];
+    assert_eq!(with_records(&[&booked[..], &[given_back()]].concat()), ["settlement_differs"], "returned and booked");
     let two = [by_bank(S::Held, 3, "100"), by_bank(S::Undone, 3, "100")];
     assert_eq!(with_records(&two), ["settlement_differs"], "two records");
 }
@@ -155,11 +188,13 @@ fn provider_payouts_that_differ_from_settlements_are_breaks() {
 #[test]
 fn each_state_of_a_settlement_fits_one_set_of_facts() {
     for state in S::ALL {
-        let (is_paid, is_returned) = (matches!(state, S::Paid | S::Returned), state == S::Returned);
+        let (is_paid, is_returned) = (matches!(state, S::Booked | S::Paid | S::Returned), state == S::Returned);
+        let is_booked = matches!(state, S::Booked | S::Returned);
         for (payouts, returns) in [(0, 0), (1, 0), (1, 1), (0, 1), (2, 0)] {
             let mut facts = vec![by_bank(state, 3, "100")];
-            facts.extend((0..payouts).map(|_| step(SettlementStep::Payout, "76")));
-            facts.extend((0..returns).map(|_| step(SettlementStep::ReturnApproved, "0")));
+            facts.extend(is_booked.then(|| transfer(is_returned)));
+            facts.extend((0..payouts).map(|_| booked("76")));
+            facts.extend((0..returns).map(|_| given_back()));
             let fits = payouts == i32::from(is_paid) && returns == i32::from(is_returned);
             let found = with_records(&facts);
             assert_eq!(found.is_empty(), fits, "{state} {payouts} {returns}: {found:?}");
@@ -179,8 +214,9 @@ fn settlement_with_foreign_facts_is_a_break() {
     let unknown = step(SettlementStep::Unknown(Operation::Pay), "0");
     assert_eq!(with_records(&[by_bank(S::Held, 3, "100"), unknown.clone()]), ["settlement_differs"]);
     assert_eq!(of(&[unknown], &scope()), ["settlement_differs"], "an entry alone");
-    let of_wallet = SettlementEntry { home: wallet(), step: SettlementStep::Hold, out: Num::ZERO };
-    let of_wallet = SettlementFact::Entry(of_wallet);
+    let of_wallet = step(SettlementStep::Hold, "0");
+    let SettlementFact::Entry(own) = of_wallet else { panic!("another fact") };
+    let of_wallet = SettlementFact::Entry(SettlementEntry { home: wallet(), ..own });
     assert_eq!(with_records(&[by_bank(S::Held, 3, "100"), of_wallet]), ["settlement_differs"]);
 }
 
@@ -190,4 +226,76 @@ fn every_operation_that_moves_merchants_is_a_step() {
         let is_known = SettlementStep::of(operation) != SettlementStep::Unknown(operation);
         assert_eq!(is_known, Operation::MOVING_MERCHANTS.contains(&operation), "{operation}");
     }
+}
+
+#[test]
+fn settlement_by_bank_has_one_transfer_of_its_amount() {
+    let with = |state: S, transfers: &[SettlementFact]| {
+        let mut facts = vec![by_bank(state, 3, "100")];
+        facts.extend(matches!(state, S::Booked | S::Returned).then(|| booked("76")));
+        facts.extend((state == S::Returned).then(given_back));
+        with_records(&[&facts[..], transfers].concat())
+    };
+    let SettlementFact::Transfer(own) = transfer(false) else { panic!("another fact") };
+    let of = |transfer: SettledTransfer| SettlementFact::Transfer(transfer);
+    for state in S::ALL.into_iter().filter(|state| *state != S::Paid) {
+        let fits = |is_returned| {
+            let is_booked = matches!(state, S::Booked | S::Returned);
+            is_booked && is_returned == (state == S::Returned)
+        };
+        for is_returned in [false, true] {
+            assert_eq!(with(state, &[transfer(is_returned)]).is_empty(), fits(is_returned), "{state} {is_returned}");
+        }
+        assert_eq!(with(state, &[]).is_empty(), !matches!(state, S::Booked | S::Returned), "{state}");
+        assert_eq!(with(state, &[transfer(false), transfer(true)]), ["settlement_differs"], "two of {state}");
+    }
+    let other_amount = SettledTransfer { amount: num("75"), ..own.clone() };
+    assert_eq!(with(S::Booked, &[of(other_amount)]), ["settlement_differs"]);
+    let other_day = SettledTransfer { day: day("2026-12-11"), ..own.clone() };
+    assert_eq!(with(S::Booked, &[of(other_day)]), ["settlement_differs"], "it is found by its day");
+    let other_merchant = SettledTransfer { merchant: MerchantId::parse(OTHER).unwrap(), ..own };
+    assert_eq!(with(S::Booked, &[of(other_merchant)]), ["settlement_differs"]);
+    assert_eq!(super::settlements::of(&[transfer(false)], &scope()), ["settlement_differs"], "of no settlement");
+}
+
+#[test]
+fn transfer_of_a_settlement_is_evidence_of_its_break() {
+    let all = [paid_40(), period(2, "60"), by_bank(S::Booked, 3, "100"), booked("76")];
+    let found_of = |facts: &[SettlementFact]| found(&group(&format!("settlement/{ID}")), facts, &scope());
+    let place = format!("bank_transfers:{PAY_ON} TRANSFER#{ID}");
+    let missing = found_of(&all);
+    assert!(missing[0].evidence.contains(&place), "where it is to be: {missing:?}");
+    let returned = found_of(&[&all[..], &[transfer(true)]].concat());
+    assert!(returned[0].evidence.contains(&place), "{returned:?}");
+    let read = (day(PAY_ON), crate::ids::SettlementId::parse(ID).unwrap());
+    assert_eq!(transfer_in_evidence(&place), Some(read));
+    for odd in ["", "settlement:1", &place.replace("TRANSFER#", ""), &place.replace("2026-12-10", "2026-12-40")] {
+        assert_eq!(transfer_in_evidence(odd), None, "{odd}");
+    }
+}
+
+/// A payout by bank is on `bank_clearing` until it is debited or returned.
+#[test]
+fn steps_of_a_settlement_by_bank_post_to_accounts_of_the_bank() {
+    let back = |posted| banked(SettlementStep::ReturnApproved, "0", posted);
+    let payout = |posted| banked(SettlementStep::Payout, "76", posted);
+    let returned = |payout: SettlementFact, back: SettlementFact| {
+        with_records(&[by_bank(S::Returned, 3, "100"), transfer(true), payout, back])
+    };
+    let booked = || payout(("76", "0"));
+    assert!(returned(booked(), back(("-76", "0"))).is_empty(), "before the debit");
+    assert!(returned(booked(), back(("0", "-76"))).is_empty(), "after the debit");
+    for posted in [("-75", "0"), ("0", "-75"), ("-76", "-76"), ("0", "0"), ("76", "0")] {
+        assert_eq!(returned(booked(), back(posted)), ["settlement_differs"], "{posted:?}");
+    }
+    for posted in [("75", "0"), ("0", "76"), ("0", "0"), ("76", "76")] {
+        assert_eq!(returned(payout(posted), back(("-76", "0"))), ["settlement_differs"], "{posted:?}");
+    }
+    let held = |posted| with_records(&[by_bank(S::Held, 3, "100"), banked(SettlementStep::Hold, "-80", posted)]);
+    assert!(held(("0", "0")).is_empty());
+    assert_eq!(held(("1", "0")), ["settlement_differs"]);
+    assert_eq!(held(("0", "1")), ["settlement_differs"]);
+    let by_provider = |posted| of(&[stamp("76"), by_provider(S::Paid), payout(posted)], &scope());
+    assert!(by_provider(("0", "0")).is_empty());
+    assert_eq!(by_provider(("76", "0")), ["settlement_differs"], "Stripe pays it");
 }

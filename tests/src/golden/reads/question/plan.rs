@@ -4,8 +4,8 @@ use super::super::arguments::{after, at, date, day, id, key, keys, merchant, par
 use super::{Page, Question};
 use crate::wire;
 use ledger_core::ids::{
-    ApprovalId, CustomerId, Employer, FindingId, JobId, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
-    TransactionId,
+    ApprovalId, BankFileId, CustomerId, Employer, FindingId, JobId, PaymentId, RunId, SettlementId, StaffId,
+    TerminalId, TopupId, TransactionId,
 };
 use ledger_core::keys::{JobKind, TotalsGroup};
 use ledger_core::reads::{self, Query, Request, Segment, Times};
@@ -117,6 +117,16 @@ impl Question {
             Self::RefusedPayments { tenant, shard, from, until } => {
                 let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
                 reads::refused_payments(&slug(tenant), *shard, times)
+            }
+            Self::BankFileItems { tenant, file } => {
+                reads::bank_file_items(&slug(tenant), BankFileId::parse(file).expect("a file"))
+            }
+            Self::BankFiles { tenant, after } => {
+                let after = after.as_deref().map(|id| BankFileId::parse(id).expect("a file"));
+                reads::bank_files(&slug(tenant), after)
+            }
+            Self::BankTransfers { tenant, day, after: than } => {
+                reads::bank_transfers(&slug(tenant), date(day), after(than.as_ref()).map(SettlementId::new))
             }
             Self::Cards { tenant, shard } => reads::cards(&slug(tenant), *shard),
             Self::Merchants { tenant } => reads::merchants(&slug(tenant)),
