@@ -139,7 +139,7 @@ pub(crate) const CONTENT: Endpoint = Endpoint::get("/v1/admin/bank-files/{bank_f
     .permission(Permission::BankFilesRead)
     .parameter(ID)
     .ok::<BankFileContentView>("The content")
-    .when(Code::WrongState, "the content is not fixed yet, or the file is empty")
+    .when(Code::WrongState, "the content is not fixed yet, the file is empty, or it was rejected or withdrawn")
     .when(Code::NotFound, "no such file");
 
 pub(crate) async fn content(
@@ -148,7 +148,9 @@ pub(crate) async fn content(
     PathId(id): PathId<BankFileId>,
 ) -> Result<Json<BankFileContentView>, Problem> {
     let (tenant, file) = (who.tenant(), app.bank_file(who.tenant(), id).await?);
-    let Some(sha256) = file.sha256.clone() else { return Err(Problem::refused(Failure::WrongState)) };
+    // What another file pays must not be given to the bank.
+    let sha256 = file.sha256.clone().filter(|_| !file.is_over());
+    let Some(sha256) = sha256 else { return Err(Problem::refused(Failure::WrongState)) };
     let content = app.bank_file_content(tenant, &file).await?;
     let cx = app.ledger().context(app.now())?;
     let reading = bank_files::reading(tenant, who.actor(), &file, &cx).map_err(|error| {

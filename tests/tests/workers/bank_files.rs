@@ -143,7 +143,10 @@ async fn month_of_a_town_office_is_paid_by_files_that_people_mark() {
     assert_eq!(late_marks(), before + 2);
 
     // The bank has not got it: the second member says so, the file is withdrawn by two, and another one takes its transfers.
+    let content = Call::get(&format!("{PATH}/{file}/content"), &world.operator.who);
+    let _ = shop.good(&content).await;
     office.ends(file, "withdraw").await;
+    let _ = world.api.send(&content).await.problem(400, "wrong_state");
     assert_eq!(office.payout(&first).await, ["2026-12-10", file, "delayed"].map(str::to_owned));
     let supersede = office.marks(file, "supersede", &world.operator.who);
     assert_eq!(shop.good(&supersede).await.text("/bank_file_id"), "2026-12-11-01");
