@@ -141,7 +141,7 @@ class Paths:
         assert ended == status, (ended, what)
         assert view["status"] == want, what
         assert view.get("undo_reason") == back, what
-        if want == "paid":
+        if want == "booked":
             assert stack.balance(merchant) == ("0", "0"), what
         if want == "undone":
             assert stack.balance(merchant) == (amount, "0"), what
@@ -158,15 +158,15 @@ class Paths:
     def all(self):
         tasks = self.interpreter.tasks
         # Forward, with failure and repetition at every step.
-        _, settlement = self.run("paid")
+        _, settlement = self.run("booked")
         assert tasks(settlement) == STEPS, tasks(settlement)
         for task in STEPS:
             for mode in ("before", "after", "twice"):
-                self.run("paid", plan={"task": task, "mode": mode, "times": 1})
-        self.run("paid", plan={"task": "collect", "mode": "again", "times": 2})
+                self.run("booked", plan={"task": task, "mode": mode, "times": 1})
+        self.run("booked", plan={"task": "collect", "mode": "again", "times": 2})
 
         # Nothing to settle.
-        merchant, settlement = self.run("paid")
+        merchant, settlement = self.run("booked")
         empty = self.stack.close(merchant)
         assert self.ended(self.start(merchant, empty)) == "SUCCEEDED"
         assert self.stack.view(merchant, empty)["status"] == "carried"
@@ -195,8 +195,8 @@ class Paths:
 
         # A payout of which nobody knows, and an undoing that does not end: they stop, and a person resumes them.
         for plan, kyc, stands, then, back in [
-            ({"task": "payout", "mode": "before", "times": ALWAYS}, "passed", "charged", "paid", None),
-            ({"task": "payout", "mode": "broken", "times": ALWAYS}, "passed", "charged", "paid", None),
+            ({"task": "payout", "mode": "before", "times": ALWAYS}, "passed", "charged", "booked", None),
+            ({"task": "payout", "mode": "broken", "times": ALWAYS}, "passed", "charged", "booked", None),
             ({"task": "undo_hold", "mode": "before", "times": ALWAYS}, "refused", "held", "undone", refused),
             ({"task": "undo_collect", "mode": "nonsense", "times": ALWAYS}, "refused", "collecting", "undone", refused),
         ]:
@@ -207,8 +207,8 @@ class Paths:
             view = self.stack.view(merchant, settlement)
             assert view["status"] == then and "stuck_since" not in view, view
 
-        # A payout whose answer is lost every time has left all the same, and no record says otherwise.
-        self.run("paid", plan={"task": "payout", "mode": "after", "times": ALWAYS})
+        # A payout whose answer is lost every time is booked all the same, and no record says otherwise.
+        self.run("booked", plan={"task": "payout", "mode": "after", "times": ALWAYS})
 
         # A check that takes its time.
         merchant = self.stack.shop("3000")
@@ -219,9 +219,9 @@ class Paths:
         assert self.stack.view(merchant, settlement)["status"] == "held"
         self.stack.kyc(merchant, "passed")
         assert self.ended(execution) == "SUCCEEDED"
-        assert self.stack.view(merchant, settlement)["status"] == "paid"
+        assert self.stack.view(merchant, settlement)["status"] == "booked"
         assert tasks(settlement).count("kyc") > 1
-        # A bank's file is paid at once: nothing is waited for.
+        # A transfer by bank is booked at once: nothing is waited for.
         never = self.interpreter.names - self.interpreter.entered - {"PayoutWait"}
         assert not never, f"states that no path came through: {never}"
 

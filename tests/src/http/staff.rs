@@ -3,7 +3,7 @@
 use super::endpoints::Endpoint;
 use super::prepared::{Prepared, change, make, prepared};
 use super::world::{new_id, new_key};
-use super::{Call, Merchant, Who, World};
+use super::{Call, Customer, Merchant, Who, World};
 use crate::cloud::gate;
 use ledger_core::failure::Failure;
 use ledger_core::ids::StaffId;
@@ -49,6 +49,16 @@ pub async fn requested_recovery(world: &World, ids: [&str; 2]) -> Recovery {
         done => done.expect("the store is available"),
     }
     recovery
+}
+
+/// A member of the operator's staff who signs in to a wallet with the same subject.
+pub async fn member_with_wallet(world: &World, role: &str) -> (Customer, Who) {
+    let customer = world.customer().await;
+    let _ = world.operator("/v1/admin/staff", &invitation(&customer.id, role)).await;
+    let who = world.token("admin", &customer.id, None).await;
+    let accepts = Call::post("/v1/admin/staff/accept", &who, &json!({})).key(new_key());
+    let _ = world.api.settle(&accepts).await.good();
+    (customer, who)
 }
 
 /// A person in a request.

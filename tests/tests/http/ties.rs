@@ -5,7 +5,7 @@ use ledger_core::money::{Amount, Asset, AssetSpec};
 use ledger_core::terms::{CeilingTerms, GrantLimits};
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Customer, Who, World, host, settling, staff};
+use ledger_tests::http::{Call, Who, World, host, settling, staff};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -35,15 +35,6 @@ async fn four_eyes(world: &World, call: &Call) {
     let _ = world.api.settle(call).await.problem(403, "four_eyes_required");
 }
 
-/// A member of the operator's staff who signs in to a wallet with the same subject.
-async fn member_with_wallet(world: &World, role: &str) -> (Customer, Who) {
-    let customer = world.customer().await;
-    let _ = world.operator("/v1/admin/staff", &staff::invitation(&customer.id, role)).await;
-    let who = world.token("admin", &customer.id, None).await;
-    let _ = world.api.settle(&posts("/v1/admin/staff/accept", &who, &json!({}))).await.good();
-    (customer, who)
-}
-
 async fn declares(world: &World, who: &Who, account: &str, kind: &str) {
     let _ = world.api.settle(&posts(DECLARE, who, &json!({"account": account, "kind": kind}))).await.good();
 }
@@ -52,8 +43,8 @@ async fn declares(world: &World, who: &Who, account: &str, kind: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn member_asks_for_and_decides_on_nothing_of_the_own_wallet_and_cards() {
     let world = World::new("ties-own").await;
-    let (wallet, approver) = member_with_wallet(&world, "approver").await;
-    let (own, treasurer) = member_with_wallet(&world, "treasurer").await;
+    let (wallet, approver) = staff::member_with_wallet(&world, "approver").await;
+    let (own, treasurer) = staff::member_with_wallet(&world, "treasurer").await;
     let [card, fresh] = [world.card(Some(&wallet), "100").await, world.card(None, "0").await];
     for account in [("customer_id", wallet.id.as_str()), ("card_id", card.as_str())] {
         let id = stored(&world, &adjusts(&world.operator.who, account, "15000")).await;
@@ -79,7 +70,7 @@ async fn member_asks_for_and_decides_on_nothing_of_the_own_wallet_and_cards() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_closed_card_had_is_decided_on_by_another() {
     let world = World::new("ties-closed-card").await;
-    let (wallet, approver) = member_with_wallet(&world, "approver").await;
+    let (wallet, approver) = staff::member_with_wallet(&world, "approver").await;
     let card = world.card(Some(&wallet), "300").await;
     let id = stored(&world, &world.closes_card(&card, true)).await;
     four_eyes(&world, &decides("approve", &id, &approver)).await;
@@ -94,8 +85,8 @@ async fn what_a_closed_card_had_is_decided_on_by_another() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refund_beyond_the_room_to_an_own_card_is_for_two_others() {
     let world = World::with_terms(host::shared(), "ties-refund", |terms| terms.ceilings = CeilingTerms::zero()).await;
-    let (wallet, approver) = member_with_wallet(&world, "approver").await;
-    let (own, treasurer) = member_with_wallet(&world, "treasurer").await;
+    let (wallet, approver) = staff::member_with_wallet(&world, "approver").await;
+    let (own, treasurer) = staff::member_with_wallet(&world, "treasurer").await;
     let shop = world.merchant().await;
     let terminal = world.terminal(&shop).await;
     for (customer, who, asks) in [(&wallet, &approver, false), (&own, &treasurer, true)] {
@@ -125,7 +116,7 @@ async fn refund_beyond_the_room_to_an_own_card_is_for_two_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tie_that_arises_before_the_decision_counts() {
     let world = World::new("ties-later").await;
-    let (wallet, treasurer) = member_with_wallet(&world, "treasurer").await;
+    let (wallet, treasurer) = staff::member_with_wallet(&world, "treasurer").await;
     let card = world.card(None, "0").await;
     let id = stored(&world, &adjusts(&treasurer, ("card_id", &card), "15000")).await;
     let assigns =
@@ -143,10 +134,10 @@ async fn member_does_nothing_alone_for_an_own_account() {
         terms.grant_limits = GrantLimits(BTreeMap::from([(Asset::Point, limit)]));
     })
     .await;
-    let (treasurers, treasurer) = member_with_wallet(&world, "treasurer").await;
+    let (treasurers, treasurer) = staff::member_with_wallet(&world, "treasurer").await;
     let grant = json!({"customer_id": treasurers.id, "asset": "POINT", "amount": "10", "reason": "mine"});
     four_eyes(&world, &posts("/v1/admin/grants", &treasurer, &grant)).await;
-    let (supports, support) = member_with_wallet(&world, "support").await;
+    let (supports, support) = staff::member_with_wallet(&world, "support").await;
     let path = format!("/v1/admin/customers/{}", supports.id);
     let frozen = Call::patch(&path, &world.operator.who, &json!({"status": "frozen"})).key(new_key());
     let _ = world.api.settle(&frozen).await.good();
@@ -219,7 +210,7 @@ async fn declared_tie_blocks_while_another_may_decide_and_is_recorded_otherwise(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn grant_to_twenty_is_decided_on_by_one_of_them_who_sees_it() {
     let world = World::new("ties-class").await;
-    let (wallet, approver) = member_with_wallet(&world, "approver").await;
+    let (wallet, approver) = staff::member_with_wallet(&world, "approver").await;
     for (count, is_class) in [(19, false), (20, true)] {
         let mut ids = vec![wallet.id.clone()];
         ids.extend((1..count).map(|_| new_id()));

@@ -5,10 +5,12 @@ use ledger_core::ids::{MerchantId, SettlementId};
 use ledger_core::time::Timestamp;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::settlement::{Ended, SettlementRef};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::bank_files::PATH;
 use ledger_tests::http::event_tap::EventTap;
-use ledger_tests::http::settling::{Settling, payable};
-use ledger_tests::http::{Call, Merchant, Who};
+use ledger_tests::http::settling::{Settling, destination, payable};
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Call, Merchant, Who, staff};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -202,6 +204,85 @@ async fn month_of_a_town_office_is_paid_by_files_that_people_mark() {
     office.at("2027-01-04T15:00:00Z").await;
     let _ = shop.good(&office.marks(&newest[0], "debit", &world.operator.who)).await;
     office.assert_sums(PAYOUTS[0], PAYOUTS[2] + PAYOUTS[3]).await;
+}
+
+/// Three owners, each with a wallet that is declared or signed in to; the third one's spouse has a shop. What is for one of them alone
+/// is decided on by the two others, and what is for all by any two.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn office_of_three_with_wallets_and_a_shop_in_the_family_does_a_month_of_work() {
+    let office = Office::new("office-of-three").await;
+    let (shop, world) = (&office.shop, &office.shop.world);
+    let (wallet, third) = staff::member_with_wallet(world, "owner").await;
+    let [family, other] = [office.paid("2000").await, office.paid("4000").await];
+    let declares = async |who: &Who, account: String, kind: &str| {
+        let body = json!({"account": account, "kind": kind});
+        let _ = shop.good(&Call::post("/v1/admin/staff/me/beneficiaries", who, &body).key(new_key())).await;
+    };
+    let mut residents = vec![wallet.clone()];
+    for who in [&world.operator.who, &world.second.who] {
+        let own = world.customer().await;
+        declares(who, format!("customer:{}", own.id), "own").await;
+        residents.push(own);
+    }
+    declares(&third, format!("merchant:{}", family.id), "family").await;
+    let requested = async |call: &Call| shop.good(call).await.text("/approval_id");
+    let approves = async |id: &str, who: &Who| world.api.settle(&decides("approve", id, who)).await;
+
+    // Points for every resident: the third member, one of them, approves.
+    for _ in residents.len()..20 {
+        residents.push(world.customer().await);
+    }
+    let ids: Vec<&str> = residents.iter().map(|resident| resident.id.as_str()).collect();
+    let grant = json!({"customer_ids": ids, "asset": "POINT", "amount": "500", "reason": "every resident of Aoba"});
+    let grant = requested(&Call::post("/v1/admin/grants", &world.operator.who, &grant).key(new_key())).await;
+    let _ = approves(&grant, &third).await.good();
+    office.at("2026-11-28T04:00:00Z").await;
+    for resident in &residents[..3] {
+        assert_eq!(world.balance(resident, "POINT").await, "500");
+    }
+
+    // A refund beyond the room to the own wallet, and the account of the family's shop: the second member approves.
+    let room = Call::post(
+        &format!("/v1/admin/merchants/{}/refund-room", other.id),
+        &world.operator.who,
+        &json!({"ceiling": "1"}),
+    );
+    let _ = world.executes(&room.key(new_key())).await.good();
+    world.adjust(&json!({"customer_id": wallet.id}), "credit", "300").await;
+    let paid = shop.good(&wallet.pays(&other, "300")).await.text("/payment_id");
+    let account = Call::patch(&format!("/v1/admin/merchants/{}", family.id), &world.operator.who, &destination());
+    for call in [world.refunds_for(&other.id, &paid, "300"), account.key(new_key())] {
+        let id = requested(&call).await;
+        let _ = approves(&id, &third).await.problem(403, "four_eyes_required");
+        let _ = approves(&id, &world.second.who).await.good();
+    }
+    assert_eq!(world.balance(&wallet, "ECOPAY").await, "300");
+    shop.credit().await;
+
+    // The run, the file, its rejection and the superseding one are for all merchants: the third member takes part.
+    office.at("2026-11-29T15:20:00Z").await;
+    for minute in 10..20 {
+        office.at(&format!("2026-11-30T15:{minute}:30Z")).await;
+    }
+    for merchant in [&family, &other] {
+        assert_eq!(shop.walk(&office.newest(merchant).await).await, Ended::Over);
+    }
+    office.at("2026-12-09T01:00:00Z").await;
+    let _ = shop.good(&office.marks("2026-12-10-01", "accept", &world.operator.who)).await;
+    let reject = requested(&office.marks("2026-12-10-01", "reject", &world.operator.who)).await;
+    let _ = approves(&reject, &third).await.good();
+    let file = shop.good(&office.marks("2026-12-10-01", "supersede", &third)).await.text("/bank_file_id");
+    office.at("2026-12-09T01:05:00Z").await;
+    let _ = shop.good(&office.marks(&file, "accept", &third)).await;
+    let _ = shop.good(&office.marks(&file, "debit", &world.second.who)).await;
+    office.assert_sums(0, PAYOUTS[1] + PAYOUTS[2]).await;
+
+    // The transfer to the family's shop comes back: it is that merchant's alone.
+    let at = office.newest(&family).await;
+    let back = requested(&shop.about(&at, "returns", &json!({"note": "the account is closed"}))).await;
+    let _ = approves(&back, &third).await.problem(403, "four_eyes_required");
+    let _ = approves(&back, &world.second.who).await.good();
+    office.assert_sums(0, PAYOUTS[2]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
