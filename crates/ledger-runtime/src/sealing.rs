@@ -72,6 +72,16 @@ pub struct Sealed {
     pub left: bool,
 }
 
+impl Passed {
+    /// Adds the result of a later pass.
+    pub fn add(&mut self, later: Self) {
+        self.events.add(later.events);
+        self.sealed.records = self.sealed.records.saturating_add(later.sealed.records);
+        self.sealed.segments = self.sealed.segments.saturating_add(later.sealed.segments);
+        self.sealed.left = later.sealed.left;
+    }
+}
+
 /// Publishes and seals what is due for a tenant.
 ///
 /// # Errors

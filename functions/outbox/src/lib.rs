@@ -16,10 +16,13 @@ use ledger_runtime::sealing::{self, Pass, Passed, RUN_TIME_MAX, Sealed};
 use ledger_runtime::topups::Recovered;
 use ledger_runtime::worker::Due;
 use serde::Serialize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
 /// The time after which a run folds no further batch.
 const FOLD_TIME_MAX: Duration = Duration::from_secs(20);
+/// The pause between the passes beside that.
+const PASS_PAUSE: Duration = Duration::from_secs(1);
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -44,7 +47,8 @@ pub async fn run(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<
     if !due.changed.is_empty() || !due.named.is_empty() {
         return Ok(Done { events: publish_due(app, publisher, due).await?, ..Done::default() });
     }
-    let (passed, recovered) = tokio::join!(pass_and_fold(app, publisher, &due.tenant), run_due(app, &due.tenant));
+    let (passed, recovered) =
+        tokio::join!(Box::pin(pass_and_fold(app, publisher, &due.tenant)), run_due(app, &due.tenant));
     let ((Passed { events, sealed }, figures), recovered) = (passed?, recovered?);
     Ok(Done { recovered, events, sealed, figures })
 }
@@ -76,12 +80,21 @@ pub async fn publish_due(app: &App, publisher: Option<&Publisher>, due: &Due) ->
 /// 503 if the store did not answer, or an event was not accepted. 500 if there are events and no queue, or if a record
 /// could not be sealed, or the chain was changed.
 pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant) -> Result<Passed, Problem> {
+    pass_within(app, publisher, tenant, RUN_TIME_MAX).await
+}
+
+async fn pass_within(
+    app: &App,
+    publisher: Option<&Publisher>,
+    tenant: &Tenant,
+    time_max: Duration,
+) -> Result<Passed, Problem> {
     let terms = app.terms(tenant).await?;
     let shards = terms.due_shards;
     let entries = publisher.map(|publisher| publisher.sweep(tenant, shards));
     let has_no_queue = entries.is_none();
     let volumes = VolumeLimits::of(terms.limits.as_ref());
-    let pass = Pass { shards, entries, volumes, time_max: RUN_TIME_MAX };
+    let pass = Pass { shards, entries, volumes, time_max };
     let passed = sealing::run(app, tenant, pass).await?;
     if has_no_queue && publishing::any_waits(app.dynamo(), tenant, shards).await? {
         return Err(no_queue(tenant));
@@ -89,7 +102,8 @@ pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant)
     ended(passed.events).map(|()| passed)
 }
 
-/// Publishes and seals as [`pass_due`] does, and closes and folds the posting days that are over.
+/// Publishes and seals as [`pass_due`] does, and closes and folds the posting days that are over. While that goes on, since days
+/// were missed or many entries wait, it publishes and seals beside it what comes meanwhile.
 ///
 /// # Errors
 /// As [`pass_due`].
@@ -98,9 +112,25 @@ pub async fn pass_and_fold(
     publisher: Option<&Publisher>,
     tenant: &Tenant,
 ) -> Result<(Passed, Folded), Problem> {
-    let passed = pass_due(app, publisher, tenant).await?;
+    let mut passed = pass_due(app, publisher, tenant).await?;
     // After a pass without a failure: a posting day is closed once its entries are sealed.
-    Ok((passed, figures::run(app, tenant, FOLD_TIME_MAX).await?))
+    let (began, is_folded) = (Instant::now(), Notify::new());
+    let folds = async {
+        let folded = figures::run(app, tenant, FOLD_TIME_MAX).await;
+        is_folded.notify_one();
+        folded
+    };
+    let passes = async {
+        loop {
+            tokio::select! {
+                () = is_folded.notified() => return Ok::<(), Problem>(()),
+                () = tokio::time::sleep(PASS_PAUSE) => {}
+            }
+            passed.add(pass_within(app, publisher, tenant, FOLD_TIME_MAX.saturating_sub(began.elapsed())).await?);
+        }
+    };
+    let (folded, passes) = tokio::join!(folds, passes);
+    passes.and(folded).map(|folded| (passed, folded))
 }
 
 /// A run that leaves events waiting is reported as a failure, so that it is retried soon and an alarm is raised if it

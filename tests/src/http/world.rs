@@ -4,6 +4,8 @@
 use super::books;
 use super::host::{self, Host};
 use super::people::{Customer, Merchant, Operator, Terminal};
+use super::tap::{Attempts, Tap};
+use super::topup_rig::TestClock;
 use super::{Api, Call, Who, approvals, staff};
 use crate::audit::Books;
 use crate::cloud::gate;
@@ -170,6 +172,13 @@ impl World {
     ///
     /// # Panics
     /// When the stack runs in another process.
+    /// The functions' state over a connection that the test controls, by the test's clock.
+    pub async fn tapped(&self, tap: &Tap, attempts: Attempts, clock: &TestClock) -> App {
+        let (host, table) = (self.host(), self.table.as_str());
+        let stack = host.stack();
+        tap.app((stack.dynamodb_url(), table), attempts, clock.clock(), stack.stripe()).await.0
+    }
+
     pub(super) fn host(&self) -> Arc<Host> {
         let Tokens::Host(host) = &self.tokens else { panic!("a stack in another process") };
         host.clone()

@@ -5,14 +5,19 @@ use ledger_core::account::Account;
 use ledger_core::journal::JournalEntry;
 use ledger_core::time::BusinessDate;
 use ledger_runtime::figures::Folded;
+use ledger_runtime::publishing::Publisher;
+use ledger_tests::audit::opt_text;
+use ledger_tests::cloud::gate;
+use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::figures::{final_part, fold, lines, sum};
 use ledger_tests::http::settling::Settling;
-use ledger_tests::http::tap::Fault;
+use ledger_tests::http::tap::{Attempts, Fault, Tap};
 use ledger_tests::http::terms::timed_with;
 use ledger_tests::http::topup_rig::TestClock;
 use ledger_tests::http::{Call, Customer, Merchant, Terminal, World};
 use ledger_tests::share;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 const EVERY: fn(Account) -> bool = |_| true;
@@ -288,4 +293,43 @@ async fn totals_are_refused_for_days_that_are_not_in_order_and_without_permissio
     let cursor = first.text("/next_cursor");
     let past = format!("from={0}&to={0}&limit=1&cursor={cursor}", date.days_before(3));
     assert_eq!(world.api.send(&at(&past)).await.good().json()["items"], json!([]));
+}
+
+/// What closes the missed days does not return, so only what is beside it can seal the payment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payment_is_credited_while_missed_days_are_closed() {
+    let town = Town::new("figures-missed").await;
+    let world = &town.world;
+    town.trade().await;
+    let _ = world.seal_and_fold().await;
+    (0..3).for_each(|_| town.next_noon());
+    let tap = Tap::default();
+    let app = world.tapped(&tap, Attempts::OneUnlimited, &town.clock).await;
+    tap.writes_to(Some(("#totals", Fault::Held)));
+    let publisher = Publisher::new(&app, Arc::new(EventTap::default()));
+    let tenant = world.slug();
+    let run = gate::as_function("outbox", outbox::pass_and_fold(&app, Some(&publisher), &tenant));
+    let pays = async {
+        let is_closing = || tap.take().iter().any(|call| call.keys().iter().any(|(pk, _)| pk.contains("#totals")));
+        while !is_closing() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let paid = world.api.settle(&town.customers[0].pays(&town.merchants[0], "11")).await.good();
+        let entry = format!("TXN#{}", paid.text("/transaction_id"));
+        let is_due = async || {
+            let books = world.books().await;
+            let row = books.rows.iter().find(|((_, sk), _)| *sk == entry).expect("the entry").1.clone();
+            opt_text(&row, "_due_sk").is_some()
+        };
+        while is_due().await {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::select! {
+        ended = run => panic!("the days are closed while nothing is written: {ended:?}"),
+        () = pays => {}
+    }
+    tap.forget_faults();
+    assert_eq!(world.seal_and_fold().await.days, 3);
+    let _ = world.check_books().await;
 }

@@ -78,19 +78,33 @@ struct Worker<'a> {
 impl<'w> Worker<'w> {
     async fn fold(&mut self) -> Result<(), Problem> {
         let dynamo = self.app.dynamo();
-        let Some(heads) = sealed_heads::heads(dynamo, self.tenant).await? else { return Ok(()) };
+        let Some(mut heads) = sealed_heads::heads(dynamo, self.tenant).await? else { return Ok(()) };
         let stored = dynamo.get(&keys::fold(self.tenant)).await?;
         let mut fold = stored.as_ref().map_or_else(|| Ok(Fold::new()), Fold::read)?;
-        let mut days = PostingDays::read(self.tenant, &self.closed_days(&fold).await?)?;
-        while let Some(date) = next_to_close(days.last().map(|last| last.date), self.app.now()) {
+        let days = PostingDays::read(self.tenant, &self.closed_days(&fold).await?)?;
+        let mut last = days.last().map(|last| last.date);
+        while let Some(date) = next_to_close(last, self.app.now()) {
+            if self.began.elapsed() >= self.time_max {
+                return Ok(());
+            }
             let closing = self.built(close(self.tenant, date, &heads, self.app.now()))?;
-            if !self.is_written(&closing).await? {
-                // Another worker has closed it, or sealed meanwhile: the next run goes on.
+            if self.is_written(&closing).await? {
+                self.done.days = self.done.days.saturating_add(1);
+                last = Some(date);
+                continue;
+            }
+            // Another worker has closed it, or a lane was sealed meanwhile.
+            let Some(sealed) = sealed_heads::heads(dynamo, self.tenant).await? else { return Ok(()) };
+            if sealed == heads {
                 break;
             }
-            self.done.days = self.done.days.saturating_add(1);
-            days = PostingDays::read(self.tenant, &self.closed_days(&fold).await?)?;
+            heads = sealed;
         }
+        let days = if last == days.last().map(|last| last.date) {
+            days
+        } else {
+            PostingDays::read(self.tenant, &self.closed_days(&fold).await?)?
+        };
         while self.began.elapsed() < self.time_max {
             let (planned, entries) = match fold.planned.clone() {
                 Some(plan) => (fold.clone(), self.entries(&fold, &plan, &days).await?),
