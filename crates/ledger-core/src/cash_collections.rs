@@ -2,15 +2,16 @@
 //! unallotted again. No balance changes: the cash is on `cash_clearing` since the top-up.
 
 use crate::audit::Act;
-use crate::dynamo::{Item, Value};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, CashCollectionId, Tenant, TerminalId};
 use crate::keys::{self, Partition, attr};
-use crate::money::Amount;
+use crate::money::{Amount, Asset, Balance};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::Context;
+use crate::time::BusinessDate;
 use crate::transaction::{Draft, Role, TransactItem};
 
 /// A collection.
@@ -26,6 +27,21 @@ pub struct CashCollection<'a> {
     pub amount: &'a Amount,
     /// What it is recorded from: a slip, a count.
     pub reason: &'a FreeText,
+}
+
+/// The cash of a counter's stored collections that were recorded on a business day, in yen.
+///
+/// # Errors
+/// [`ItemError`] if an attribute is missing or malformed, or the sum does not fit.
+pub fn collected_on(collections: &[Item], day: BusinessDate) -> Result<Balance, ItemError> {
+    let mut sum = Balance::zero(Asset::Ecopay);
+    for collection in collections {
+        if collection.timestamp(attr::CREATED_AT)?.business_date() == day {
+            let amount = collection.amount("amount", Asset::Ecopay)?;
+            sum = sum.checked_apply(&amount.credit()).map_err(|_| ItemError::invalid("amount"))?;
+        }
+    }
+    Ok(sum)
 }
 
 /// Builds the collection's transaction: the counter has less outstanding, the operator's rooms get the room, and there is a

@@ -23,6 +23,9 @@ use std::collections::BTreeMap;
 /// The attribute of an entry that holds the payment's state after it.
 pub(crate) const PAYMENT_STATUS: &str = "payment_status";
 
+/// The attribute of the entry of a reversal with the operation that it reverses.
+pub(crate) const REVERSES: &str = "reverses_operation";
+
 /// The attribute of an entry that has what its transaction counted toward limits.
 pub(crate) const COUNTED: &str = "counted";
 
@@ -57,6 +60,8 @@ pub struct HistoryLine {
     pub id: TransactionId,
     /// The operation's name.
     pub operation: String,
+    /// The name of the operation that it reverses; `None` unless it is a reversal.
+    pub reverses: Option<String>,
     /// When the entry was written.
     pub created_at: Timestamp,
     /// How this party's available balances changed.
@@ -116,6 +121,7 @@ impl HistoryLine {
         Ok(Self {
             id: item.parsed("transaction_id", TransactionId::parse)?,
             operation: item.string("operation")?,
+            reverses: item.opt_string(REVERSES)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
             changes,
             merchant_id: item.opt_string("merchant_id")?,

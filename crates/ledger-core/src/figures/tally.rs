@@ -4,15 +4,12 @@ use super::day::{Posted, Span};
 use crate::account::{Account, TenantAccount};
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{CardId, CustomerId, MerchantId, PaymentId, Principal, ShopId, TransactionId};
-use crate::journal::{JournalEntry, expand};
+use crate::journal::{JournalEntry, REVERSES, expand};
 use crate::keys::TotalsOf;
 use crate::money::{Asset, Balance, Delta, MoneyError};
 use crate::time::{BusinessDate, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-/// The attribute of the entry of a reversal with the operation that it reverses.
-const REVERSES: &str = "reverses_operation";
 
 /// The accounts whose changes are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -18,6 +18,7 @@ fn line() -> HistoryLine {
     HistoryLine {
         id: TransactionId::parse(OTHER).unwrap(),
         operation: "pay".to_owned(),
+        reverses: None,
         created_at: Timestamp::from_millis(0),
         changes: vec![
             Delta::from_stored(Asset::Ecopay, "-300").unwrap(),
