@@ -6,7 +6,7 @@ use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::migration::{Concern, Layout, Migration, Model, Phase};
-use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
+use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey, Share};
 use ledger_core::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase, SignInTerms,
     SpentPoints, TenantTerms, TermsVersion, TopupTerms,
@@ -60,13 +60,16 @@ pub fn terms() -> TenantTerms {
         key_phase: KeyPhase::Mandatory,
         assets,
         co2: Co2Terms { rate: rate("0.001"), source: "estimate".to_owned(), version: "1".to_owned() },
-        points_rate: rate("0.1"),
+        points_rate: Share::parse("0.1").unwrap(),
         card_cap: yen("30000"),
-        card_bonus_rate: rate("0"),
+        card_bonus_rate: Share::parse("0").unwrap(),
         card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Forgive,
         due_shards: Shards::ONE,
-        topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),
+        topup: Some(TopupTerms {
+            points_rate: Share::parse("0.01").unwrap(),
+            abandoned_after: Duration::from_secs(86_400),
+        }),
         requests_per_second: None,
         hold_hours: None,
         limits: None,

@@ -16,7 +16,7 @@ use ledger_core::dynamo::Attributes;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Shards, attr};
 use ledger_core::migration::Model;
-use ledger_core::money::{Amount, AssetSpec, Rate, RegionalKey};
+use ledger_core::money::{Amount, AssetSpec, Rate, RegionalKey, Share};
 use ledger_core::staff::{Founder, Founders};
 use ledger_core::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase,
@@ -91,7 +91,6 @@ pub async fn legacy(
 /// Never with the present constants, which are parsed like any other input.
 pub fn terms() -> Result<TenantTerms, SeedError> {
     let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).map_err(failed);
-    let rate = |text| Rate::parse(text).map_err(failed);
     let regional = RegionalKey::parse("aoba").map_err(failed)?;
     let regional = AssetSpec::regional(regional, 0).ok_or_else(|| failed("regional scale"))?;
     let asset = |spec: AssetSpec, cap, transferable, spendable| {
@@ -107,14 +106,21 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
             asset(AssetSpec::JCREDIT, None, false, false),
             asset(regional, None, true, true),
         ]),
-        co2: Co2Terms { rate: rate("0.01")?, source: "EcoPay estimate".to_owned(), version: "2026-11".to_owned() },
-        points_rate: rate("0.01")?,
+        co2: Co2Terms {
+            rate: Rate::parse("0.01").map_err(failed)?,
+            source: "EcoPay estimate".to_owned(),
+            version: "2026-11".to_owned(),
+        },
+        points_rate: Share::parse("0.01").map_err(failed)?,
         card_cap: yen("20000")?,
-        card_bonus_rate: Rate::ZERO,
+        card_bonus_rate: Share::ZERO,
         card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::new(SHARDS).ok_or_else(|| failed("shards"))?,
-        topup: Some(TopupTerms { points_rate: rate("0.05")?, abandoned_after: ABANDONED_AFTER }),
+        topup: Some(TopupTerms {
+            points_rate: Share::parse("0.05").map_err(failed)?,
+            abandoned_after: ABANDONED_AFTER,
+        }),
         requests_per_second: None,
         hold_hours: None,
         limits: None,
@@ -148,10 +154,10 @@ fn settlement_terms() -> Result<SettlementTerms, SeedError> {
         holder: "ｱｵﾊﾞｼﾌﾟﾘﾍﾟｲﾄﾞ",
     };
     let sender = Sender::new(&SenderParts { code: "1234567890", account }).map_err(failed)?;
-    let rate = |text| Rate::parse(text).map_err(failed);
+    let share = |text| Share::parse(text).map_err(failed);
     Ok(SettlementTerms {
-        fee_rate: rate("0.015")?,
-        tax_rate: rate("0.1")?,
+        fee_rate: share("0.015")?,
+        tax_rate: share("0.1")?,
         sender: Some(sender),
         ..SettlementTerms::free()
     })

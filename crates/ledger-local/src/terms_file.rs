@@ -5,7 +5,7 @@ use ledger_core::calendar::{BankDeadline, ScheduleError};
 use ledger_core::dynamo::Attributes;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
-use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate, Share, ShareKind};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, HoldHours, KeyPhase,
@@ -148,7 +148,6 @@ struct SenderFile {
 /// [`TermsError`], which names the field.
 pub fn parse(text: &str, tenant: &Tenant) -> Result<TenantTerms, TermsError> {
     let file: File = serde_json::from_str(text).map_err(|error| wrong("terms", error))?;
-    let rate = |field: &str, text: &str| Rate::parse(text).map_err(|error| wrong(field, error));
     let mut assets = BTreeMap::new();
     for (name, asset) in &file.assets {
         let terms = asset_terms(name, asset)?;
@@ -162,7 +161,7 @@ pub fn parse(text: &str, tenant: &Tenant) -> Result<TenantTerms, TermsError> {
         None => DisplayName::of_slug(tenant),
     };
     let topup = file.topup.map(|topup| {
-        let points_rate = rate("topup.points_rate", &topup.points_rate)?;
+        let points_rate = share("topup.points_rate", &topup.points_rate)?;
         Ok(TopupTerms { points_rate, abandoned_after: Duration::from_secs(topup.abandoned_after_s) })
     });
     let spent_points = match file.spent_points.as_str() {
@@ -180,13 +179,13 @@ pub fn parse(text: &str, tenant: &Tenant) -> Result<TenantTerms, TermsError> {
             .ok_or_else(|| wrong("key_phase", "is `mandatory`, or `optional` for a tenant that brings old clients"))?,
         assets,
         co2: Co2Terms {
-            rate: rate("co2.kg_per_yen", &file.co2.kg_per_yen)?,
+            rate: Rate::parse(&file.co2.kg_per_yen).map_err(|error| wrong("co2.kg_per_yen", error))?,
             source: file.co2.source,
             version: file.co2.version,
         },
-        points_rate: rate("points_rate", &file.points_rate)?,
+        points_rate: share("points_rate", &file.points_rate)?,
         card_cap: amount("card.cap", &AssetSpec::ECOPAY, &file.card.cap)?,
-        card_bonus_rate: rate("card.bonus_rate", &file.card.bonus_rate)?,
+        card_bonus_rate: share("card.bonus_rate", &file.card.bonus_rate)?,
         card_pin: card_pin_terms("card.pin_above", file.card.pin_above.as_deref())?,
         spent_points,
         due_shards: Shards::new(file.due_shards).ok_or_else(|| wrong("due_shards", "is 1 to 64"))?,
@@ -243,16 +242,19 @@ fn hold_hours(hours: u32) -> Result<HoldHours, TermsError> {
     HoldHours::new(hours).ok_or_else(|| wrong("hold_hours", why()))
 }
 
+fn share<K: ShareKind>(field: &str, text: &str) -> Result<Share<K>, TermsError> {
+    Share::parse(text).map_err(|error| wrong(field, error))
+}
+
 fn request_rate(per_second: u32) -> Result<RequestRate, TermsError> {
     let why = || format!("is 1 to {}; leave it out for the deployment's default", RequestRate::MAX.per_second());
     RequestRate::new(per_second).ok_or_else(|| wrong("requests_per_second", why()))
 }
 
 fn settlement_terms(file: &SettlementFile) -> Result<SettlementTerms, TermsError> {
-    let rate = |field: &str, text: &str| Rate::parse(text).map_err(|error| wrong(field, error));
     Ok(SettlementTerms {
-        fee_rate: rate("settlement.fee_rate", &file.fee_rate)?,
-        tax_rate: rate("settlement.tax_rate", &file.tax_rate)?,
+        fee_rate: share("settlement.fee_rate", &file.fee_rate)?,
+        tax_rate: share("settlement.tax_rate", &file.tax_rate)?,
         sender: file.sender.as_ref().map(sender).transpose()?,
         registration: file.registration_number.as_deref().map(registration).transpose()?,
         deadline: bank_deadline(file)?,

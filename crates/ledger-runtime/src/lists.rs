@@ -116,11 +116,16 @@ impl App {
         &self,
         tenant: &Tenant,
         listing: Listing,
-        state: Option<SettlementState>,
+        (state, to_review): (Option<SettlementState>, bool),
     ) -> Result<Page<SettlementView>, Problem> {
         let query = reads::settlements_of_tenant(tenant, listing.from).newest_first();
-        let found = self.newest_entries(vec![query], listing, read_max(listing.page.limit, state.is_none())).await?;
-        let admits = |item: &Item| Ok(state.is_none_or(|state| item.text("state").ok() == Some(state.name())));
+        let found = self
+            .newest_entries(vec![query], listing, read_max(listing.page.limit, state.is_none() && !to_review))
+            .await?;
+        let admits = |item: &Item| {
+            let is_of_state = state.is_none_or(|state| item.text("state").ok() == Some(state.name()));
+            Ok(is_of_state && (!to_review || item.flag("to_review")?))
+        };
         let (items, next_cursor) = self.records_of(tenant, found, listing, admits).await?;
         let settlements = items.iter().map(Settlement::read).collect::<Result<Vec<_>, ItemError>>()?;
         Ok(Page { items: self.settlement_views(tenant, &settlements).await?, next_cursor })

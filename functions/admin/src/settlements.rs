@@ -116,12 +116,13 @@ pub(crate) async fn list(
 pub(crate) const OF_TENANT: Endpoint = Endpoint::get("/v1/admin/settlements")
     .summary("Lists the settlements of all merchants, newest first.")
     .about(
-        "The most recent settlements may be missing for a moment: the list of their merchant has them. With `status`, a page \
+        "The most recent settlements may be missing for a moment: the list of their merchant has them. With `status` or `to_review`, a page \
          may have fewer items than `limit`, or none, and still a `next_cursor`.",
     )
     .permission(Permission::SettlementsRead)
     .pages_of::<SettlementView>()
     .parameter(Parameter::in_query("status", "Settlements with this status.", Kind::Word(STATUSES)))
+    .parameter(Parameter::in_query("to_review", "`true`: settlements that need review.", Kind::Word(&["true"])))
     .parameter(Listing::FROM)
     .parameter(Listing::TO);
 
@@ -133,9 +134,12 @@ pub(crate) async fn of_tenant(
     let words = "a status of a settlement, for example paid";
     let status = params.take("status")?;
     let status = status.map(|word| request::word("status", &word, SettlementState::parse, words)).transpose()?;
+    let to_review = params.take("to_review")?;
+    let is_true = |word: &str| (word == "true").then_some(());
+    let to_review = to_review.map(|word| request::word("to_review", &word, is_true, "true")).transpose()?.is_some();
     let listing = params.listing()?;
     params.finish()?;
-    app.settlements_of_tenant(who.tenant(), listing, status).await.map(Json)
+    app.settlements_of_tenant(who.tenant(), listing, (status, to_review)).await.map(Json)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements/{id}")

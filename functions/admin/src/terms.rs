@@ -12,7 +12,10 @@ use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_core::tenants::TermsRecord;
-use ledger_core::terms::{NextTerms, TERMS_LEAD, TermsChanges, TermsFieldError, TermsSchedule, TermsVersion, is_ahead};
+use ledger_core::terms::{
+    NextTerms, TERMS_LEAD, TenantTerms, TermsChanges, TermsFieldError, TermsSchedule, TermsVersion, is_ahead,
+    percent_of,
+};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
@@ -53,6 +56,8 @@ pub(crate) struct TermsVersionView {
     from: Option<String>,
     /// The terms that are set, by field.
     terms: BTreeMap<String, String>,
+    /// Those of the terms that are shares of money, in per cent, by field.
+    percents: BTreeMap<String, String>,
     /// The staff member who requested it; absent for version 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     requested_by: Option<String>,
@@ -113,6 +118,12 @@ pub(crate) struct TermsFieldView {
     /// Its value after; absent if it is cleared.
     #[serde(skip_serializing_if = "Option::is_none")]
     new: Option<String>,
+    /// The value before in per cent; absent unless it is a share of money.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_percent: Option<String>,
+    /// The value after in per cent; absent unless it is a share of money.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_percent: Option<String>,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/terms")
@@ -268,10 +279,18 @@ fn wrong(field: &str, why: impl Into<String>) -> TermsFieldError {
     TermsFieldError { field: field.to_owned(), why: why.into() }
 }
 
+/// The shares of money in a tenant's terms, in per cent, by field.
+fn percents(terms: &TenantTerms) -> BTreeMap<String, String> {
+    let percent = |(field, text): (String, String)| percent_of(&field, &text).map(|percent| (field, percent));
+    terms.fields().into_iter().filter_map(percent).collect()
+}
+
 /// What the changes look like: field, value before and value after of each.
 pub(crate) fn field_views(changes: &[(String, Option<String>, Option<String>)]) -> Vec<TermsFieldView> {
     let view = |(field, old, new): &(String, Option<String>, Option<String>)| TermsFieldView {
         field: field.clone(),
+        old_percent: old.as_deref().and_then(|text| percent_of(field, text)),
+        new_percent: new.as_deref().and_then(|text| percent_of(field, text)),
         old: old.clone(),
         new: new.clone(),
     };
@@ -293,6 +312,7 @@ impl TermsVersionView {
             version: record.version.number(),
             status,
             from: record.from.map(|from| from.to_string()),
+            percents: percents(&record.terms),
             terms: record.terms.fields(),
             requested_by: record.requested_by.map(|id| id.to_string()),
             approved_by: record.approved_by.map(|id| id.to_string()),
@@ -309,6 +329,7 @@ impl TermsVersionView {
             version: schedule.at(now).version.number(),
             status: "in_force",
             from: None,
+            percents: percents(schedule.at(now)),
             terms: schedule.at(now).fields(),
             requested_by: None,
             approved_by: None,

@@ -11,7 +11,7 @@ use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, Employer, MerchantId, Principal, StaffId, Tenant, TransactionId};
 use ledger_core::keys::{self, Partition, Shards, attr, sk};
-use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
+use ledger_core::money::{Amount, Asset, AssetSpec, Rate, Share};
 use ledger_core::operation::Operation;
 use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
@@ -318,7 +318,7 @@ impl Ledger {
             principal,
             actor,
             operation,
-            key: IdempotencyKey::parse(&self.id().to_string()).expect("a key"),
+            key: IdempotencyKey::parse(&self.id().to_string()).expect("a key").into(),
             request: CanonicalRequest { method: "POST", path: "/v1/bulk".to_owned(), fields: Fields::new() },
             window: Window::of(operation),
             now: self.now,
@@ -387,9 +387,9 @@ fn terms() -> TenantTerms {
         key_phase: KeyPhase::Mandatory,
         assets: [AssetSpec::ECOPAY, AssetSpec::POINT].map(asset).into(),
         co2: Co2Terms { rate: rate("0.01"), source: "bulk".to_owned(), version: "1".to_owned() },
-        points_rate: rate("0.01"),
+        points_rate: Share::parse("0.01").unwrap(),
         card_cap: yen(1),
-        card_bonus_rate: Rate::ZERO,
+        card_bonus_rate: Share::ZERO,
         card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::new(16).expect("few"),

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use jobs::Progress;
 use ledger_core::calendar::{BankDeadline, PaymentWindow};
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
-use ledger_core::money::Rate;
+use ledger_core::money::Share;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_core::terms::{CashBonusTerms, CeilingTerms, RegistrationNumber, SettlementTerms, TenantTerms};
 use ledger_core::time::{BusinessDate, Timestamp};
@@ -132,7 +132,7 @@ impl Settling {
         let host = host::shared();
         let world = World::with_terms(host.clone(), tenant, |terms| {
             terms.ceilings = CeilingTerms::zero();
-            terms.card_bonus_rate = Rate::parse("0.1").expect("a rate");
+            terms.card_bonus_rate = Share::parse("0.1").expect("a rate");
         })
         .await;
         Self::of(host, world, destination()).await

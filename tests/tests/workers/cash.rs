@@ -347,7 +347,7 @@ async fn suspended_merchants_terminal_reverses_payments_and_nothing_else() {
 async fn cash_that_the_merchant_owes_earns_no_bonus() {
     let world = World::with_terms(ledger_tests::http::host::shared(), "cash-bonus", |terms| {
         terms.cash_bonus = CashBonusTerms::Never;
-        terms.card_bonus_rate = ledger_core::money::Rate::parse("0.1").expect("a rate");
+        terms.card_bonus_rate = ledger_core::money::Share::parse("0.1").expect("a rate");
     })
     .await;
     let merchant = world.merchant().await;

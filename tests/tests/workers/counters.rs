@@ -2,7 +2,7 @@
 
 use crate::reconciliation::planted::{found, roots, with};
 use futures::future::join_all;
-use ledger_core::money::Rate;
+use ledger_core::money::Share;
 use ledger_tests::audit::{n, s, text};
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::tap::Fault;
@@ -54,7 +54,7 @@ async fn is_clean(world: &World) {
 #[tokio::test]
 async fn counter_loads_and_reverses_cash_of_the_operator() {
     let world = World::with_terms(host::shared(), "counter-cash", |terms| {
-        terms.card_bonus_rate = Rate::parse("0.01").expect("a rate");
+        terms.card_bonus_rate = Share::parse("0.01").expect("a rate");
     })
     .await;
     let counter = world.counter("1000").await;

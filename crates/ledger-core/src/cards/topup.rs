@@ -58,7 +58,7 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
     if !at.is_open() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    let earned = || charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY);
+    let earned = || charge.share(&terms.card_bonus_rate, &AssetSpec::ECOPAY);
     let (debtor, bonus, details) = match at.owner() {
         TerminalOwner::Merchant(id) => {
             (Account::Merchant(id), None, vec![("merchant_id", Value::s(id)), (CASH, Value::s(CASH_IS_OWED))])

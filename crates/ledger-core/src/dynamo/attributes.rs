@@ -1,7 +1,7 @@
 //! Reads an item's attributes by name and type: the one way from a stored item to a record.
 
 use super::value::{AttributeKind, Item, ItemError, Value};
-use crate::money::{Amount, Asset, Balance, Delta, Rate};
+use crate::money::{Amount, Asset, Balance, Delta, Rate, Share, ShareKind};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -245,6 +245,14 @@ pub trait Attributes {
     /// [`ItemError`] if it is absent or wrong.
     fn rate(&self, name: &str) -> Result<Rate, ItemError> {
         self.parsed_number(name, Rate::from_stored)
+    }
+
+    /// A share of money.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it is absent or wrong.
+    fn share<K: ShareKind>(&self, name: &str) -> Result<Share<K>, ItemError> {
+        self.parsed_number(name, Share::from_stored)
     }
 
     /// Bytes that `parse` reads; bytes that it rejects are not valid.

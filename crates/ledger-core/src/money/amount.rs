@@ -2,7 +2,7 @@
 
 pub use inner::Amount;
 
-use super::{Asset, AssetSpec, Balance, Delta, MoneyError, Rate, exact_product};
+use super::{Asset, AssetSpec, Balance, Delta, MoneyError, Share, ShareKind, exact_product};
 use rust_decimal::Decimal;
 
 /// Why a text is not an amount.
@@ -28,15 +28,13 @@ pub enum AmountError {
     TooLarge,
 }
 
-/// The only module that can see the fields: even this file must use `checked`.
+/// The only module that can see the fields: even this file must use `positive`.
 mod inner {
-    use super::{AmountError, Asset};
+    use super::Asset;
     use rust_decimal::Decimal;
 
-    /// A strictly positive amount of one asset, below 10^15 units.
-    ///
-    /// The bound leaves room for 10^12 such amounts on one balance before the 28 digits that a
-    /// `Decimal` holds exactly (DynamoDB holds 38) could run out.
+    /// A strictly positive amount of one asset, as large as a balance may be: of the 28 digits that a `Decimal` holds exactly
+    /// (DynamoDB holds 38). What a request names has at most 15 before the point, so that 10^7 of the largest fit on a balance.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct Amount {
         asset: Asset,
@@ -44,15 +42,9 @@ mod inner {
     }
 
     impl Amount {
-        // INVARIANT: 0 < value < 10^15.
-        pub(super) fn checked(asset: Asset, value: Decimal) -> Result<Self, AmountError> {
-            if value <= Decimal::ZERO {
-                return Err(AmountError::NotPositive);
-            }
-            if value >= Decimal::from(1_000_000_000_000_000_u64) {
-                return Err(AmountError::TooLarge);
-            }
-            Ok(Self { asset, value: value.normalize() })
+        // INVARIANT: 0 < value.
+        pub(super) fn positive(asset: Asset, value: Decimal) -> Option<Self> {
+            (value > Decimal::ZERO).then(|| Self { asset, value: value.normalize() })
         }
 
         /// The asset.
@@ -70,7 +62,7 @@ mod inner {
 }
 
 impl Amount {
-    /// Parses digits with an optional point, and no more decimals than the asset has.
+    /// Parses what a request names: at most 15 digits, then an optional point with no more decimals than the asset has.
     ///
     /// Trailing zeros do not count: `100` and `100.0` are the same amount.
     ///
@@ -106,7 +98,7 @@ impl Amount {
         }
         let plain = if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") };
         let value = Decimal::from_str_exact(&plain).map_err(|_| AmountError::NotADecimal)?;
-        Self::checked(spec.asset().clone(), value)
+        Self::positive(spec.asset().clone(), value).ok_or(AmountError::NotPositive)
     }
 
     /// The canonical form of an amount's text before its asset is known, for a fingerprint.
@@ -148,7 +140,7 @@ impl Amount {
     pub fn checked_add(&self, other: &Self) -> Result<Self, MoneyError> {
         self.same_asset(other.asset())?;
         let sum = self.value().checked_add(other.value()).ok_or(MoneyError::TooLarge)?;
-        Self::checked(self.asset().clone(), sum).map_err(|_| MoneyError::TooLarge)
+        Self::positive(self.asset().clone(), sum).ok_or(MoneyError::TooLarge)
     }
 
     /// The difference, or `None` if it is zero or less.
@@ -158,7 +150,7 @@ impl Amount {
     pub fn checked_sub(&self, other: &Self) -> Result<Option<Self>, MoneyError> {
         self.same_asset(other.asset())?;
         let left = self.value().checked_sub(other.value()).ok_or(MoneyError::TooLarge)?;
-        Ok(Self::checked(self.asset().clone(), left).ok())
+        Ok(Self::positive(self.asset().clone(), left))
     }
 
     /// The smaller of this amount and `limit`, or `None` if that is zero or less.
@@ -167,16 +159,16 @@ impl Amount {
     /// [`MoneyError`] if the assets differ.
     pub fn at_most(&self, limit: &Balance) -> Result<Option<Self>, MoneyError> {
         self.same_asset(limit.asset())?;
-        Ok(Self::checked(self.asset().clone(), self.value().min(limit.value())).ok())
+        Ok(Self::positive(self.asset().clone(), self.value().min(limit.value())))
     }
 
-    /// `amount x rate` in `into`, rounded down to its decimals, or `None` if the result is zero.
+    /// A share of this amount in `into`, rounded down to its decimals, or `None` if that is zero.
     ///
     /// # Errors
     /// [`MoneyError::TooLarge`] if the product cannot be held exactly.
-    pub fn at_rate(&self, rate: &Rate, into: &AssetSpec) -> Result<Option<Self>, MoneyError> {
-        let product = exact_product(self.value(), rate.value()).ok_or(MoneyError::TooLarge)?;
-        Self::rounded_down(product, into)
+    pub fn share<K: ShareKind>(&self, share: &Share<K>, into: &AssetSpec) -> Result<Option<Self>, MoneyError> {
+        let product = exact_product(self.value(), share.rate().value()).ok_or(MoneyError::TooLarge)?;
+        Ok(Self::rounded_down(product, into))
     }
 
     /// `whole x part / total` in the asset of `whole`, rounded down to `spec`'s decimals.
@@ -200,7 +192,7 @@ impl Amount {
         // The quotient has 28 digits, so one just below a unit may have been rounded up to it.
         let rounded_up = exact_product(share, total.value()).ok_or(MoneyError::TooLarge)? > product;
         let unit = if rounded_up { Decimal::new(1, spec.scale()) } else { Decimal::ZERO };
-        Self::rounded_down(share.checked_sub(unit).ok_or(MoneyError::TooLarge)?, spec)
+        Ok(Self::rounded_down(share.checked_sub(unit).ok_or(MoneyError::TooLarge)?, spec))
     }
 
     /// The sum of `count` such amounts.
@@ -209,27 +201,23 @@ impl Amount {
     /// [`MoneyError::TooLarge`] if there is no such amount, or `count` is zero.
     pub fn times(&self, count: usize) -> Result<Self, MoneyError> {
         let product = exact_product(self.value(), Decimal::from(count)).ok_or(MoneyError::TooLarge)?;
-        Self::checked(self.asset().clone(), product).map_err(|_| MoneyError::TooLarge)
+        Self::positive(self.asset().clone(), product).ok_or(MoneyError::TooLarge)
     }
 
     /// The same quantity of another asset at one to one, for example points settled in yen. `None` if `into` has too
     /// few decimals to hold it.
     #[must_use]
     pub fn one_to_one(&self, into: &AssetSpec) -> Option<Self> {
-        (self.value().scale() <= into.scale()).then(|| Self::checked(into.asset().clone(), self.value()).ok()).flatten()
+        (self.value().scale() <= into.scale()).then(|| Self::positive(into.asset().clone(), self.value())).flatten()
     }
 
+    /// The amount; `None` if the value is zero or less.
     pub(super) fn of(asset: Asset, value: Decimal) -> Option<Self> {
-        Self::checked(asset, value).ok()
+        Self::positive(asset, value)
     }
 
-    fn rounded_down(value: Decimal, spec: &AssetSpec) -> Result<Option<Self>, MoneyError> {
-        let value = value.trunc_with_scale(spec.scale());
-        match Self::checked(spec.asset().clone(), value) {
-            Ok(amount) => Ok(Some(amount)),
-            Err(AmountError::NotPositive) => Ok(None),
-            Err(_) => Err(MoneyError::TooLarge),
-        }
+    fn rounded_down(value: Decimal, spec: &AssetSpec) -> Option<Self> {
+        Self::positive(spec.asset().clone(), value.trunc_with_scale(spec.scale()))
     }
 
     fn same_asset(&self, other: &Asset) -> Result<(), MoneyError> {

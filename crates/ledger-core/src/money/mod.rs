@@ -16,12 +16,14 @@ mod asset;
 mod quantity;
 mod rate;
 mod requested;
+mod share;
 
 pub use amount::{Amount, AmountError};
 pub use asset::{Asset, AssetError, AssetSpec, RegionalKey};
 pub use quantity::{Balance, Delta, MoneyError};
 pub use rate::{Co2Kg, Rate, RateError};
 pub use requested::RequestedAmount;
+pub use share::{Charge, Reward, Share, ShareError, ShareKind};
 
 use rust_decimal::Decimal;
 

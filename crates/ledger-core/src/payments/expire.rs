@@ -6,7 +6,7 @@ use super::hold::Release;
 use super::record::EXPIRES_AT;
 use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
-use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, KeyError, Window};
+use crate::idempotency::{CanonicalRequest, Claim, Fields, LedgerKey, Window};
 use crate::ids::{Actor, Principal, Tenant};
 use crate::operation::Operation;
 use crate::payment_state::Move;
@@ -17,17 +17,15 @@ use crate::transaction::{Clause, Planned};
 use crate::wallets::SeenWallet;
 
 /// The claim under which a payment's hold expires, the same for every worker.
-///
-/// # Errors
-/// [`KeyError`], which a UUID never causes.
-pub fn claim(tenant: &Tenant, payment: &PaymentRecord, now: Timestamp) -> Result<Claim, KeyError> {
+#[must_use]
+pub fn claim(tenant: &Tenant, payment: &PaymentRecord, now: Timestamp) -> Claim {
     let operation = Operation::HoldExpire;
-    Ok(Claim {
+    Claim {
         tenant: tenant.clone(),
         principal: Principal::Merchant(payment.merchant),
         actor: Actor::System,
         operation,
-        key: IdempotencyKey::parse(&format!("hold:{}", payment.id))?,
+        key: LedgerKey::of_expiry(payment.id).into(),
         request: CanonicalRequest {
             method: "POST",
             path: format!("/v1/merchant/payments/{}/expiry", payment.id),
@@ -35,7 +33,7 @@ pub fn claim(tenant: &Tenant, payment: &PaymentRecord, now: Timestamp) -> Result
         },
         window: Window::of(operation),
         now,
-    })
+    }
 }
 
 /// Builds the expiry's transaction: the payer's balances, `PAYMENT`, `HOLD` and the journal entry. A freeze does not

@@ -194,7 +194,7 @@ impl Rewards {
             return Ok(Self { points: None, co2_rate: Rate::ZERO, co2: Co2Kg::ZERO });
         };
         let money = paid.get(&Asset::Ecopay);
-        let points = money.map(|money| money.at_rate(&terms.points_rate, &AssetSpec::POINT)).transpose()?.flatten();
+        let points = money.map(|money| money.share(&terms.points_rate, &AssetSpec::POINT)).transpose()?.flatten();
         let co2_rate = terms.co2.rate;
         Ok(Self { points, co2_rate, co2: co2_rate.co2(total)? })
     }

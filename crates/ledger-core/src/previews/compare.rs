@@ -130,7 +130,7 @@ impl Side {
 
     fn charge(&mut self, terms: Option<&SettlementTerms>, net: &Balance) -> Result<(), MoneyError> {
         let (Some(terms), Some(net)) = (terms, net.truncated(0).as_amount()) else { return Ok(()) };
-        let charged = terms.charge(&net, &net.as_balance())?;
+        let Some(charged) = terms.charge(&net, &net.as_balance())? else { return Ok(()) };
         for (sum, part) in [(&mut self.fee, charged.fee), (&mut self.tax, charged.tax)] {
             if let Some(part) = part {
                 *sum = sum.checked_apply(&part.credit())?;

@@ -67,9 +67,6 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
             (Step::Kyc, SettlementState::Held) => Ok(Move::Check),
             (Step::Release, SettlementState::Verified) => write(steps::release(tenant, settlement, now)),
             (Step::Fee, SettlementState::Released) => write(steps::fee(tenant, settlement, now)),
-            (Step::Payout, SettlementState::Charged) if settlement.payable.is_none() => {
-                write(steps::carried(tenant, settlement, now))
-            }
             (Step::Payout, SettlementState::Charged) => write(match &settlement.destination {
                 Destination::Stripe { .. } => steps::pay(tenant, settlement, now),
                 Destination::Bank(_) => match steps::transfer(settlement, now) {

@@ -148,6 +148,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         carried_base: settling.carried_base.clone(),
         carried_rooms: settling.carried_rooms.clone(),
         returned_rooms: ReturnedRooms::default(),
+        to_review: false,
         paid_before: settling.coverage.paid,
         held_amounts: BTreeMap::new(),
         held_at: None,

@@ -104,6 +104,8 @@ pub struct Settlement {
     pub carried_rooms: RoomDebts,
     /// The rooms that it returned.
     pub returned_rooms: ReturnedRooms,
+    /// Whether it is carried although the merchant was owed something, because fee and tax would leave nothing.
+    pub to_review: bool,
     /// How many settlements of the merchant were paid before it was opened.
     pub paid_before: u32,
     /// The quantity of each asset that was held or netted, with its sign.
@@ -193,6 +195,7 @@ impl Settlement {
             carried_base: item.balance_or_zero(CARRIED_BASE, Asset::Ecopay)?,
             carried_rooms: RoomDebts::read(item)?,
             returned_rooms: ReturnedRooms::read(item)?,
+            to_review: item.flag(TO_REVIEW)?,
             paid_before: item.int(PAID_BEFORE)?,
             held_amounts: quantities(item, "held_amounts")?,
             held_at: item.opt_timestamp("held_at")?,
@@ -317,6 +320,8 @@ impl Settlement {
 
 /// The attribute with the day for which its transfer was booked.
 pub(super) const TRANSFER_ON: &str = "transfer_on";
+/// The attribute that marks a settlement to be reviewed.
+pub(super) const TO_REVIEW: &str = "to_review";
 /// The attribute of a settlement with what the fee is taken on beyond what was carried over; of `SETTLING`, the same for
 /// the next settlement.
 pub(super) const CARRIED_BASE: &str = "carried_base";

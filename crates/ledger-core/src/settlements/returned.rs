@@ -11,6 +11,7 @@ use crate::bank_files::{BankFile, BankTransfer, ReturnGuard};
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
+use crate::idempotency::LedgerKey;
 use crate::ids::{Actor, BankFileId, MerchantId, Principal, SettlementId, Tenant};
 use crate::keys::{self, Key, attr};
 use crate::money::{Amount, Asset, Delta};
@@ -131,7 +132,7 @@ pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> P
         operation: Operation::SettlementReturned,
         principal: Principal::Merchant(settlement.merchant),
         actor: Actor::Stripe,
-        key: format!("settlement:{}:returned", settlement.id),
+        key: LedgerKey::of_settlement(settlement.id, "returned").into(),
         now,
     }
 }

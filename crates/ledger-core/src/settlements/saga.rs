@@ -4,7 +4,6 @@
 //! Every task can run any number of times, in any worker: it reads the settlement's state, and each of its writes is
 //! guarded on that state. So a saga that stopped is run again from the start.
 
-use crate::ids::SettlementId;
 use crate::words::words;
 use std::time::Duration;
 
@@ -164,12 +163,6 @@ impl Task {
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::all().find(|task| task.name() == name)
-    }
-
-    /// The idempotency key of the task's write in a settlement.
-    #[must_use]
-    pub fn key(self, settlement: SettlementId) -> String {
-        format!("settlement:{settlement}:{}", self.name())
     }
 
     /// The retries of the task. A compensation has more of them than a step, because after its last failure only an

@@ -3,14 +3,14 @@
 
 use super::destination::Destination;
 use super::open::{Carry, closed};
-use super::record::{Settlement, SettlementState, TRANSFER_ON, UndoReason, quantities_value};
+use super::record::{Settlement, SettlementState, TO_REVIEW, TRANSFER_ON, UndoReason, quantities_value};
 use super::saga::{Compensation, Step, Task};
 use super::sending;
 use crate::account::{Account, Bucket, Posting, TenantAccount, net};
 use crate::bank_files::BankTransfer;
 use crate::dynamo::{Item, Update, Value};
 use crate::forms;
-use crate::idempotency::Answer;
+use crate::idempotency::{Answer, LedgerKey};
 use crate::ids::{Principal, Tenant, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
@@ -20,8 +20,9 @@ use crate::transaction::{BuildError, Draft, Entry, Provenance, TransactItem, Tra
 use std::collections::BTreeMap;
 
 /// Holds what the merchant is owed: whole yen, points and units of regional currency. Fractions stay for the next
-/// settlement. If the sum is zero or below, everything is carried over and the settlement is over. The same if cash was
-/// taken and fee and tax leave nothing: the fee is due in the next settlement, as part of one paid sum.
+/// settlement. If the sum is zero or below, everything is carried over and the settlement is over. The same if fee and tax
+/// leave nothing, since cash was taken: the fee is due in the next settlement, as part of one paid sum, and this one is listed
+/// to be reviewed.
 pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let nets = settlement.nets()?;
     let whole = nets.iter().filter(|(asset, _)| **asset != Asset::Jcredit);
@@ -33,9 +34,10 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
         .values()
         .try_fold(Balance::zero(Asset::Ecopay), |sum, part| sum.checked_plus(&part.counted_as(Asset::Ecopay)))?;
     let base = settlement.fee_base(&sum)?;
-    let pays = match sum.as_amount() {
-        Some(net) if settlement.has_cash() => settlement.terms.charge(&net, &base)?.payable.is_some().then_some(net),
-        net => net,
+    let above_zero = sum.as_amount();
+    let pays = match above_zero.clone() {
+        Some(net) => settlement.terms.charge(&net, &base)?.map(|_| net),
+        None => None,
     };
     let Some(sum) = pays else {
         let base = settlement.has_cash().then(|| base.checked_sub(&sum)).transpose()?;
@@ -43,6 +45,11 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
         let (returned, rooms) = settlement.room_debts()?.covered_by(&settlement.deposited(), now)?;
         let carry = Carry { left: &nets, base, rooms, paid_before: None };
         let update = returned.set(over(Update::new(), SettlementState::Carried));
+        // The merchant is owed something, of which the fee would leave nothing.
+        let update = match above_zero {
+            Some(_) => update.set(TO_REVIEW, TO_REVIEW, Value::Bool(true)),
+            None => update,
+        };
         let mut items = vec![
             settlement.changed(tenant, update, now),
             closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now),
@@ -99,12 +106,12 @@ pub(super) fn undo_release(
 /// Takes fee and tax.
 pub(super) fn fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let net = settlement.net.as_ref().ok_or(BuildError::Empty)?;
-    let charged = settlement.terms.charge(net, &settlement.fee_base(&net.as_balance())?)?;
+    let charged = settlement.terms.charge(net, &settlement.fee_base(&net.as_balance())?)?.ok_or(BuildError::Empty)?;
     let text = |part: &Option<Amount>| Value::N(part.as_ref().map_or_else(|| "0".to_owned(), Amount::text));
     let update = to(Update::new(), SettlementState::Charged)
         .set("fee", "fee", text(&charged.fee))
         .set("tax", "tax", text(&charged.tax))
-        .set("payable", "payable", text(&charged.payable));
+        .set("payable", "payable", Value::N(charged.payable.text()));
     let postings = fee_postings(settlement, charged.fee.as_ref(), charged.tax.as_ref());
     step(tenant, settlement, Task::Do(Step::Fee), update, postings, Vec::new(), now)
 }
@@ -161,11 +168,6 @@ pub fn paid(
         Value::s(reference),
     );
     settled(tenant, settlement, update, Some(TenantAccount::StripeClearing), Vec::new(), now)
-}
-
-/// Ends a settlement of which fee and tax leave nothing to pay.
-pub(super) fn carried(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
-    settled(tenant, settlement, over(Update::new(), SettlementState::Carried), None, Vec::new(), now)
 }
 
 /// Ends a settlement that covers all that the merchant owed, with the posting of what is paid.
@@ -345,7 +347,7 @@ fn sealed(
         operation: operation(task),
         principal: Principal::Merchant(settlement.merchant),
         actor: settlement.actor(),
-        key: task.key(settlement.id),
+        key: LedgerKey::of_settlement(settlement.id, &name).into(),
         now,
     };
     let body = serde_json::json!({ "settlement_id": settlement.id.to_string(), "task": name }).to_string();

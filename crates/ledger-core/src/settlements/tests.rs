@@ -11,7 +11,7 @@ use crate::calendar::BankDeadline;
 use crate::dynamo::{Attributes, Item, Value};
 use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::Shards;
-use crate::money::{Asset, Balance, Rate, RegionalKey};
+use crate::money::{Asset, Balance, RegionalKey, Share};
 use crate::terms::{SettlementTerms, TermsVersion};
 use crate::time::{BusinessDate, CLOCK_SKEW, Timestamp};
 use crate::transaction::{RenderedAction, Role, Transaction};
@@ -69,8 +69,8 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         pay_on: BusinessDate::parse("2026-12-01").unwrap(),
         destination: Destination::Bank(BankAccount::new(&parts()).unwrap()),
         terms: SettlementTerms {
-            fee_rate: Rate::parse("0.015").unwrap(),
-            tax_rate: Rate::parse("0.1").unwrap(),
+            fee_rate: Share::parse("0.015").unwrap(),
+            tax_rate: Share::parse("0.1").unwrap(),
             sender: Some(Sender::new(&SenderParts { code: "1234567890", account: parts() }).unwrap()),
             registration: None,
             deadline: BankDeadline::DEFAULT,
@@ -83,6 +83,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         carried_base: quantity(&Asset::Ecopay, "0"),
         carried_rooms: RoomDebts::none(),
         returned_rooms: ReturnedRooms::default(),
+        to_review: false,
         paid_before: 0,
         held_amounts: BTreeMap::new(),
         held_at: None,
@@ -149,9 +150,10 @@ fn scenario_six_is_paid_to_the_yen() {
     let want =
         ["merchant held ECOPAY -6000", "fees  ECOPAY 6000", "merchant held ECOPAY -600", "consumption_tax  ECOPAY 600"];
     assert_eq!(postings(&fee), want);
-    let charged = held.terms.charge(held.net.as_ref().unwrap(), &held.net.as_ref().unwrap().as_balance()).unwrap();
     let charged =
-        Settlement { state: S::Charged, fee: charged.fee, tax: charged.tax, payable: charged.payable, ..held };
+        held.terms.charge(held.net.as_ref().unwrap(), &held.net.as_ref().unwrap().as_balance()).unwrap().unwrap();
+    let payable = Some(charged.payable);
+    let charged = Settlement { state: S::Charged, fee: charged.fee, tax: charged.tax, payable, ..held };
     let booked = written(&charged, Task::Do(Step::Payout));
     assert_eq!(postings(&booked), ["merchant held ECOPAY -393400", "bank_clearing  ECOPAY 393400"]);
     let paid = paid(&tenant(), &Settlement { state: S::Paying, ..charged }, "po_1", now()).unwrap();

@@ -1,7 +1,7 @@
 //! The texts of single terms, as values. Errors say what is wrong and do not repeat the text.
 
 use crate::canonical::parse_canonical;
-use crate::money::{Amount, AssetSpec, Balance, Rate};
+use crate::money::{Amount, AssetSpec, Balance, Rate, Share, ShareKind};
 use crate::personal::FreeText;
 use std::ops::RangeInclusive;
 
@@ -19,6 +19,10 @@ pub(super) fn must(to: Option<&str>) -> Result<&str, String> {
 
 pub(super) fn rate(text: &str) -> Result<Rate, String> {
     Rate::parse(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn share<K: ShareKind>(text: &str) -> Result<Share<K>, String> {
+    Share::parse(text).map_err(|error| error.to_string())
 }
 
 pub(super) fn amount(spec: &AssetSpec, text: &str) -> Result<Amount, String> {

@@ -1,6 +1,6 @@
 //! The single terms of a programme, by name: what a change of terms sets or clears, and what is shown of a version.
 
-use super::field_values::{NOT_ENABLED, amount, balance, days, flag, must, rate, shown, source};
+use super::field_values::{NOT_ENABLED, amount, balance, days, flag, must, rate, share, shown, source};
 use super::{
     CardPinTerms, CashBonusTerms, DisplayName, HoldHours, RegistrationNumber, SettlementTerms, SpentPoints,
     TenantTerms, TopupTerms, asset,
@@ -9,7 +9,7 @@ use crate::calendar::{BankDeadline, ScheduleError};
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::limits::{Holder, LimitChange, LimitTerms, LimitValue, Rule};
-use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Charge, Reward, Share};
 use crate::rate::RequestRate;
 use crate::time::TimeOfDay;
 use std::collections::BTreeMap;
@@ -179,7 +179,7 @@ impl TermsField {
             Self::AssetTransferable(asset) => {
                 terms.assets.get_mut(asset).ok_or(NOT_ENABLED)?.transferable = flag(must(to)?)?;
             }
-            Self::CardBonusRate => terms.card_bonus_rate = rate(must(to)?)?,
+            Self::CardBonusRate => terms.card_bonus_rate = share(must(to)?)?,
             Self::CardCap => terms.card_cap = amount(&AssetSpec::ECOPAY, must(to)?)?,
             Self::CardPinAbove => {
                 terms.card_pin = match to {
@@ -223,7 +223,7 @@ impl TermsField {
                 let suspends = flag(must(to)?)?;
                 terms.limits = Some(terms.limits.take().unwrap_or_else(LimitTerms::none).suspending(suspends));
             }
-            Self::PointsRate => terms.points_rate = rate(must(to)?)?,
+            Self::PointsRate => terms.points_rate = share(must(to)?)?,
             Self::RefundCeiling => terms.ceilings.refund = yen(must(to)?)?,
             Self::RequestsPerSecond => {
                 let wrong = || format!("must be a whole number from 1 to {}", RequestRate::MAX.per_second());
@@ -247,7 +247,7 @@ impl TermsField {
                 settlement(terms).deadline.lead_days = days;
             }
             Self::SettlementFeeRate => {
-                let fee_rate = rate(must(to)?)?;
+                let fee_rate = share(must(to)?)?;
                 settlement(terms).fee_rate = fee_rate;
             }
             Self::SettlementRegistration => {
@@ -262,7 +262,7 @@ impl TermsField {
                 terms.settlement_schedule = to.map(schedule).transpose()?;
             }
             Self::SettlementTaxRate => {
-                let tax_rate = rate(must(to)?)?;
+                let tax_rate = share(must(to)?)?;
                 settlement(terms).tax_rate = tax_rate;
             }
             Self::SpentPoints => {
@@ -274,7 +274,7 @@ impl TermsField {
                 topup(terms).abandoned_after = Duration::from_secs(seconds.ok_or_else(wrong)?);
             }
             Self::TopupPointsRate => {
-                let points_rate = rate(must(to)?)?;
+                let points_rate = share(must(to)?)?;
                 topup(terms).points_rate = points_rate;
             }
         }
@@ -302,6 +302,17 @@ impl TermsField {
             false => Ok(()),
         }
     }
+}
+
+/// The value of a field in per cent; `None` unless the field is a share of money.
+#[must_use]
+pub fn percent_of(field: &str, value: &str) -> Option<String> {
+    let field = TermsField::SINGLE.into_iter().find_map(|(of, name)| (name == field).then_some(of))?;
+    if matches!(field, TermsField::SettlementFeeRate | TermsField::SettlementTaxRate) {
+        return share::<Charge>(value).ok().map(|share| share.percent());
+    }
+    let is_reward = matches!(field, TermsField::CardBonusRate | TermsField::PointsRate | TermsField::TopupPointsRate);
+    if is_reward { share::<Reward>(value).ok().map(|share| share.percent()) } else { None }
 }
 
 impl TenantTerms {
@@ -435,5 +446,5 @@ fn settlement(terms: &mut TenantTerms) -> &mut SettlementTerms {
 }
 
 fn topup(terms: &mut TenantTerms) -> &mut TopupTerms {
-    terms.topup.get_or_insert(TopupTerms { points_rate: Rate::ZERO, abandoned_after: ABANDONED_AFTER_DEFAULT })
+    terms.topup.get_or_insert(TopupTerms { points_rate: Share::ZERO, abandoned_after: ABANDONED_AFTER_DEFAULT })
 }

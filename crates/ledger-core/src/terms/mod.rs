@@ -23,7 +23,7 @@ pub use card_pin::CardPinTerms;
 pub use cash_bonus::CashBonusTerms;
 pub use ceilings::CeilingTerms;
 pub use display_name::DisplayName;
-pub use fields::{TermsChanges, TermsField, TermsFieldChange, TermsFieldError};
+pub use fields::{TermsChanges, TermsField, TermsFieldChange, TermsFieldError, percent_of};
 pub use grant_limits::GrantLimits;
 pub(crate) use schedule::{FROM, LAST, NEXT, TERMS, TERMS_FROM, VERSION, folded};
 pub use schedule::{NextTerms, TERMS_LEAD, TermsSchedule, is_ahead};
@@ -38,7 +38,7 @@ use crate::ids::MerchantId;
 use crate::keys::Shards;
 use crate::limits::{self, LimitTerms};
 use crate::merchant_state::MerchantState;
-use crate::money::{Amount, Asset, AssetSpec, Rate};
+use crate::money::{Amount, Asset, AssetSpec, Rate, Reward, Share};
 use crate::rate::RequestRate;
 use crate::words::words;
 use std::collections::BTreeMap;
@@ -72,11 +72,11 @@ pub struct TenantTerms {
     /// How the CO2 estimate is computed.
     pub co2: Co2Terms,
     /// Points per yen of money paid, rounded down per payment.
-    pub points_rate: Rate,
+    pub points_rate: Share<Reward>,
     /// The most that a card may hold, in yen.
     pub card_cap: Amount,
     /// Bonus yen per yen loaded onto a card, rounded down per top-up.
-    pub card_bonus_rate: Rate,
+    pub card_bonus_rate: Share<Reward>,
     /// Which payments of cards need the card's PIN.
     pub card_pin: CardPinTerms,
     /// What happens to earned points that are spent when their payment is refunded.
@@ -113,7 +113,7 @@ pub struct HoldHours(u32);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopupTerms {
     /// Points per yen topped up, rounded down per top-up.
-    pub points_rate: Rate,
+    pub points_rate: Share<Reward>,
     /// How long an unpaid top-up keeps its headroom before its cancellation is requested.
     pub abandoned_after: Duration,
 }
@@ -239,9 +239,9 @@ impl TenantTerms {
                 source: item.string("co2_source")?,
                 version: item.string("co2_version")?,
             },
-            points_rate: item.rate("points_rate")?,
+            points_rate: item.share("points_rate")?,
             card_cap: item.amount("card_cap", Asset::Ecopay)?,
-            card_bonus_rate: item.rate("card_bonus_rate")?,
+            card_bonus_rate: item.share("card_bonus_rate")?,
             card_pin: CardPinTerms::read(item)?,
             spent_points: item.named("spent_points", SpentPoints::parse)?,
             due_shards: item.checked_int("due_shards", Shards::new)?,
@@ -307,7 +307,7 @@ impl TenantTerms {
 impl TopupTerms {
     fn read(item: &Item) -> Result<Self, ItemError> {
         let seconds = item.int("abandoned_after_s")?;
-        Ok(Self { points_rate: item.rate("points_rate")?, abandoned_after: Duration::from_secs(seconds) })
+        Ok(Self { points_rate: item.share("points_rate")?, abandoned_after: Duration::from_secs(seconds) })
     }
 
     pub(super) fn item(&self) -> Item {

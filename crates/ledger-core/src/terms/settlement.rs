@@ -4,7 +4,7 @@
 use crate::bank::Sender;
 use crate::calendar::BankDeadline;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::money::{Amount, AssetSpec, Balance, MoneyError, Rate};
+use crate::money::{Amount, AssetSpec, Balance, Charge, MoneyError, Share};
 use crate::time::TimeOfDay;
 use std::fmt;
 
@@ -18,9 +18,9 @@ const FILE_CUT: &str = "bank_file_cut";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettlementTerms {
     /// Yen of fee per yen settled.
-    pub fee_rate: Rate,
+    pub fee_rate: Share<Charge>,
     /// Yen of tax per yen of fee.
-    pub tax_rate: Rate,
+    pub tax_rate: Share<Charge>,
     /// The account that merchants are paid from; `None` if the tenant pays through its payment provider only.
     pub sender: Option<Sender>,
     /// The number under which the operator issues qualified invoices of its fees; `None` if it is not registered.
@@ -55,46 +55,30 @@ pub struct Charged {
     pub fee: Option<Amount>,
     /// Its tax, if there is one.
     pub tax: Option<Amount>,
-    /// The rest, which is paid to the merchant, if it is above 0.
-    pub payable: Option<Amount>,
+    /// The rest, which is paid to the merchant.
+    pub payable: Amount,
 }
 
 impl SettlementTerms {
     /// The terms of a tenant without settlement terms: no fee, no account to pay from, and the default deadline.
     #[must_use]
     pub fn free() -> Self {
-        let (fee_rate, tax_rate) = (Rate::ZERO, Rate::ZERO);
+        let (fee_rate, tax_rate) = (Share::ZERO, Share::ZERO);
         Self { fee_rate, tax_rate, sender: None, registration: None, deadline: BankDeadline::DEFAULT }
     }
 
-    /// Divides `net` yen. The fee is taken on `base`, and is none if that is not above 0. Fee and tax together are never
-    /// above `net`.
+    /// Divides `net` yen. The fee is taken on `base`, and is none if that is not above 0. `None` if fee and tax leave nothing:
+    /// cash that the merchant owed reduced `net`, and not the fee.
     ///
     /// # Errors
     /// [`MoneyError`] if the sums do not fit.
-    pub fn charge(&self, net: &Amount, base: &Balance) -> Result<Charged, MoneyError> {
-        let down_to_the_yen = &AssetSpec::ECOPAY;
-        let rated = match base.as_amount() {
-            Some(charged) => charged.at_rate(&self.fee_rate, down_to_the_yen)?,
-            None => None,
-        };
-        let fee = match rated {
-            Some(fee) => fee.at_most(&net.as_balance())?,
-            None => None,
-        };
-        let Some(fee) = fee else { return Ok(Charged { fee: None, tax: None, payable: Some(net.clone()) }) };
-        let Some(after_fee) = net.checked_sub(&fee)? else {
-            return Ok(Charged { fee: Some(fee), tax: None, payable: None });
-        };
-        let tax = match fee.at_rate(&self.tax_rate, down_to_the_yen)? {
-            Some(tax) => tax.at_most(&after_fee.as_balance())?,
-            None => None,
-        };
-        let payable = match &tax {
-            Some(tax) => after_fee.checked_sub(tax)?,
-            None => Some(after_fee),
-        };
-        Ok(Charged { fee: Some(fee), tax, payable })
+    pub fn charge(&self, net: &Amount, base: &Balance) -> Result<Option<Charged>, MoneyError> {
+        let yen = &AssetSpec::ECOPAY;
+        let fee = base.as_amount().map(|base| base.share(&self.fee_rate, yen)).transpose()?.flatten();
+        let tax = fee.as_ref().map(|fee| fee.share(&self.tax_rate, yen)).transpose()?.flatten();
+        let mut parts = fee.iter().chain(&tax);
+        let left = parts.try_fold(net.as_balance(), |left, part| left.checked_sub(&part.as_balance()))?;
+        Ok(left.as_amount().map(|payable| Charged { fee, tax, payable }))
     }
 
     /// Reads the terms from a tenant's `CONFIG` or a settlement.
@@ -103,8 +87,8 @@ impl SettlementTerms {
     /// [`ItemError`] if an attribute is missing or was not written by [`SettlementTerms::item`].
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            fee_rate: item.rate("fee_rate")?,
-            tax_rate: item.rate("tax_rate")?,
+            fee_rate: item.share("fee_rate")?,
+            tax_rate: item.share("tax_rate")?,
             sender: item.opt_map("sender")?.map(Sender::read).transpose()?,
             registration: item.opt_named(REGISTRATION, RegistrationNumber::parse)?,
             deadline: read_deadline(item)?,
@@ -152,14 +136,14 @@ mod tests {
     fn charged(net: &str, came_back: &str, fee: &str, tax: &str) -> [String; 3] {
         let came_back = Balance::from_stored(crate::money::Asset::Ecopay, came_back).unwrap();
         let terms = SettlementTerms {
-            fee_rate: Rate::parse(fee).unwrap(),
-            tax_rate: Rate::parse(tax).unwrap(),
+            fee_rate: Share::parse(fee).unwrap(),
+            tax_rate: Share::parse(tax).unwrap(),
             ..SettlementTerms::free()
         };
         let net = Amount::parse(&AssetSpec::ECOPAY, net).unwrap();
         let base = net.as_balance().checked_sub(&came_back).unwrap();
-        let charged = terms.charge(&net, &base).unwrap();
-        [charged.fee, charged.tax, charged.payable].map(|part| part.map_or("0".to_owned(), |part| part.text()))
+        let charged = terms.charge(&net, &base).unwrap().unwrap();
+        [charged.fee, charged.tax, Some(charged.payable)].map(|part| part.map_or("0".to_owned(), |part| part.text()))
     }
 
     #[test]
@@ -182,12 +166,26 @@ mod tests {
             ("67", "0.015", "0.1", ["1", "0", "66"]),
             ("1999", "0.015", "0.1", ["29", "2", "1968"]),
             ("1", "0", "0.1", ["0", "0", "1"]),
-            ("100", "1", "0.1", ["100", "0", "0"]),
-            ("100", "0.95", "0.1", ["95", "5", "0"]),
-            ("100", "2", "0.1", ["100", "0", "0"]),
+            ("100", "0.3", "0.3", ["30", "9", "61"]),
         ] {
             assert_eq!(charged(net, "0", fee, tax), want, "{net} at {fee}, {tax}");
         }
+    }
+
+    #[test]
+    fn fee_and_tax_that_leave_nothing_are_not_taken() {
+        let terms = SettlementTerms {
+            fee_rate: Share::parse("0.015").unwrap(),
+            tax_rate: Share::parse("0.1").unwrap(),
+            ..SettlementTerms::free()
+        };
+        let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
+        let base = yen("100000").as_balance();
+        for net in ["1", "1500", "1649", "1650"] {
+            assert_eq!(terms.charge(&yen(net), &base), Ok(None), "{net}");
+        }
+        let charged = terms.charge(&yen("1651"), &base).unwrap().unwrap();
+        assert_eq!((charged.fee, charged.tax, charged.payable), (Some(yen("1500")), Some(yen("150")), yen("1")));
     }
 
     #[test]

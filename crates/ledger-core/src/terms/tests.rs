@@ -6,7 +6,7 @@ use super::*;
 use crate::dynamo::{Item, Value};
 use crate::keys::Shards;
 use crate::limits::{Holder, LimitChange, LimitTerms};
-use crate::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
+use crate::money::{Amount, Asset, AssetSpec, Rate, RegionalKey, Share};
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -34,16 +34,23 @@ fn whole() -> TenantTerms {
         key_phase: KeyPhase::Mandatory,
         assets: specs.map(asset).into(),
         co2: Co2Terms { rate: rate("0.01"), source: "estimate".to_owned(), version: "2026-04".to_owned() },
-        points_rate: rate("0.01"),
+        points_rate: Share::parse("0.01").unwrap(),
         card_cap: yen("20000"),
-        card_bonus_rate: rate("0.01"),
+        card_bonus_rate: Share::parse("0.01").unwrap(),
         card_pin: CardPinTerms::Above(yen("3000").as_balance()),
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,
-        topup: Some(TopupTerms { points_rate: rate("0.02"), abandoned_after: Duration::from_secs(3600) }),
+        topup: Some(TopupTerms {
+            points_rate: Share::parse("0.02").unwrap(),
+            abandoned_after: Duration::from_secs(3600),
+        }),
         requests_per_second: crate::rate::RequestRate::new(7),
         hold_hours: HoldHours::new(48),
-        settlement: Some(SettlementTerms { fee_rate: rate("0.03"), tax_rate: rate("0.1"), ..SettlementTerms::free() }),
+        settlement: Some(SettlementTerms {
+            fee_rate: Share::parse("0.03").unwrap(),
+            tax_rate: Share::parse("0.1").unwrap(),
+            ..SettlementTerms::free()
+        }),
         settlement_schedule: None,
         limits: Some(limits),
         cash_bonus: CashBonusTerms::WhenCovered,

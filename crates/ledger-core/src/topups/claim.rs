@@ -43,7 +43,7 @@ pub fn plan(
         id: TopupId::new(cx.resource_id),
         customer: command.customer,
         charge: charge.clone(),
-        points: charge.at_rate(&offered.points_rate, &AssetSpec::POINT)?,
+        points: charge.share(&offered.points_rate, &AssetSpec::POINT)?,
         state: TopupState::Requested,
         intent: None,
         livemode: psp.livemode,

@@ -8,7 +8,7 @@ use crate::opening::{self, LOCAL, Opening};
 use crate::seed;
 use ledger_core::ids::{StaffId, Tenant};
 use ledger_core::keys::Shards;
-use ledger_core::money::Rate;
+use ledger_core::money::Share;
 use ledger_core::personal::FreeText;
 use ledger_core::staff::{Founder, Founders};
 use ledger_core::terms::{RegistrationNumber, SettlementTerms, TenantTerms};
@@ -204,7 +204,7 @@ fn terms() -> Result<TenantTerms, YearError> {
     Ok(TenantTerms {
         // One process does the due work, so more partitions of it would only be more queries.
         due_shards: Shards::ONE,
-        card_bonus_rate: Rate::parse("0.01").map_err(YearError::failed)?,
+        card_bonus_rate: Share::parse("0.01").map_err(YearError::failed)?,
         settlement: Some(SettlementTerms { registration, ..settlement }),
         settlement_schedule: Some("monthly:month_end bank_days:3".parse().map_err(YearError::failed)?),
         ..terms

@@ -9,7 +9,7 @@ use ledger_core::figures::{ChargedFee, PaidOut, StatementSums, Sums, statement};
 use ledger_core::ids::{MerchantId, SettlementId, Tenant, least_born_at};
 use ledger_core::journal::expand;
 use ledger_core::keys::{self, Partition, TotalsOf, attr};
-use ledger_core::money::{Asset, Rate};
+use ledger_core::money::{Asset, Charge, Share};
 use ledger_core::reads;
 use ledger_core::settlements::Settlement;
 use ledger_core::terms::RegistrationNumber;
@@ -45,7 +45,7 @@ pub struct FeeInvoice {
     /// The fee and its tax.
     pub charged: ChargedFee,
     /// The rate of the tax.
-    pub tax_rate: Rate,
+    pub tax_rate: Share<Charge>,
     /// The operator's registration number when the settlement was opened.
     pub registration: Option<RegistrationNumber>,
 }

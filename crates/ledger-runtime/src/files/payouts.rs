@@ -39,7 +39,7 @@ pub(super) async fn write(
     let mut file = CsvWriter::begin(COLUMNS)?;
     let mut wanted = listing(days);
     loop {
-        let page = app.settlements_of_tenant(tenant, wanted, None).await?;
+        let page = app.settlements_of_tenant(tenant, wanted, (None, false)).await?;
         for settlement in &page.items {
             file.row(&row(settlement))?;
         }

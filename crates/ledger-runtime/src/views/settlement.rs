@@ -28,6 +28,8 @@ pub struct SettlementView {
     /// The time since which it needs review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_since: Option<String>,
+    /// Whether it needs review: it is carried although the merchant was owed something, because fee and tax would leave nothing.
+    pub to_review: bool,
     /// The number of its payments and refunds.
     pub records: u32,
     /// The totals of its records, by asset.
@@ -41,8 +43,12 @@ pub struct SettlementView {
     pub net: Option<String>,
     /// Yen of fee per yen, as agreed when the period was closed.
     pub fee_rate: String,
+    /// The same in per cent.
+    pub fee_percent: String,
     /// Yen of tax per yen of fee.
     pub tax_rate: String,
+    /// The same in per cent.
+    pub tax_percent: String,
     /// The fee, rounded down to the yen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fee: Option<String>,
@@ -130,12 +136,15 @@ impl From<&Settlement> for SettlementView {
             status: settlement.state.name().to_owned(),
             undo_reason: settlement.undo_reason.map(|why| why.name()),
             stuck_since: settlement.stuck_at.map(|at| at.to_string()),
+            to_review: settlement.to_review,
             records: settlement.records,
             totals: totals.collect(),
             carried_fee_base: settlement.carried_base.as_delta().map(|base| base.text()),
             net: yen(&settlement.net),
             fee_rate: settlement.terms.fee_rate.text(),
+            fee_percent: settlement.terms.fee_rate.percent(),
             tax_rate: settlement.terms.tax_rate.text(),
+            tax_percent: settlement.terms.tax_rate.percent(),
             fee: yen(&settlement.fee),
             tax: yen(&settlement.tax),
             payable: yen(&settlement.payable),

@@ -1,7 +1,7 @@
 //! Money: parsing and printing, checked arithmetic, and rounding that never creates value.
 //! Expectations are computed in whole units of `i128`, not in decimals.
 
-use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Delta, Rate, RegionalKey};
+use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Delta, Rate, RegionalKey, Reward, Share};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -92,13 +92,13 @@ proptest! {
     }
 
     #[test]
-    fn rate_rounds_down_by_less_than_a_unit(
-        (amount, units_, scale) in amounts(), rate in 0..=100_000_000_u64, into in 0..=6_u32,
+    fn share_rounds_down_by_less_than_a_unit(
+        (amount, units_, scale) in amounts(), share in 0..=500_000_u64, into in 0..=6_u32,
     ) {
-        let parsed = Rate::parse(&text(rate, 6)).unwrap();
-        let Ok(got) = amount.at_rate(&parsed, &spec(into)) else { return Ok(()) };
-        // amount x rate, in units of 10^-(scale + 6), against the result in the same units.
-        let exact = units_ * i128::from(rate);
+        let parsed = Share::<Reward>::parse(&text(share, 6)).unwrap();
+        let Ok(got) = amount.share(&parsed, &spec(into)) else { return Ok(()) };
+        // amount x share, in units of 10^-(scale + 6), against the result in the same units.
+        let exact = units_ * i128::from(share);
         let unit = 10_i128.pow(scale + 6 - into);
         let got = units(got.as_ref(), into) * unit;
         prop_assert!(got <= exact && exact < got + unit, "{} {} {}", got, exact, unit);

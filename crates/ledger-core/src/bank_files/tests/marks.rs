@@ -3,7 +3,7 @@
 use super::*;
 use crate::account::{Account, TenantAccount};
 use crate::keys::Shards;
-use crate::money::{Asset, Balance, Rate};
+use crate::money::{Asset, Balance, Rate, Share};
 use crate::terms::{
     CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
     TenantTerms, TermsVersion,
@@ -13,16 +13,15 @@ use crate::terms::{
 const DAY_ENDS: &str = "2026-12-10T15:00:00.000Z";
 
 fn terms() -> TenantTerms {
-    let rate = || Rate::parse("0.01").unwrap();
     TenantTerms {
         version: TermsVersion::FIRST,
         display_name: DisplayName::parse("Aoba").unwrap(),
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::new(),
-        co2: Co2Terms { rate: rate(), source: "test".to_owned(), version: "1".to_owned() },
-        points_rate: rate(),
+        co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "test".to_owned(), version: "1".to_owned() },
+        points_rate: Share::parse("0.01").unwrap(),
         card_cap: yen("50000"),
-        card_bonus_rate: rate(),
+        card_bonus_rate: Share::parse("0.01").unwrap(),
         card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,

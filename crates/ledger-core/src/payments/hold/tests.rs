@@ -8,7 +8,7 @@ use super::super::hold::*;
 use super::super::{Parts, expire};
 use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
-use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
+use crate::money::{Amount, AssetSpec, Rate, RegionalKey, Share};
 use crate::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, DisplayName, GrantLimits, HoldHours, KeyPhase,
     MerchantTerms, SignInTerms, SpentPoints, TermsVersion,
@@ -34,9 +34,9 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         key_phase: KeyPhase::Mandatory,
         assets: [AssetSpec::ECOPAY, AssetSpec::POINT, regional()].map(asset).into(),
         co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "s".to_owned(), version: "1".to_owned() },
-        points_rate: Rate::parse("0.1").unwrap(),
+        points_rate: Share::parse("0.1").unwrap(),
         card_cap: Amount::parse(&AssetSpec::ECOPAY, "1").unwrap(),
-        card_bonus_rate: Rate::ZERO,
+        card_bonus_rate: Share::ZERO,
         card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,
@@ -104,7 +104,7 @@ fn assemble(draft: &Draft) -> Transaction {
 fn hold_claim() -> Claim {
     let id = crate::ids::PaymentId::new(Uuid::from_u128(7));
     let payment = PaymentRecord { id, ..blank() };
-    expire::claim(&tenant(), &payment, cx(1).now).unwrap()
+    expire::claim(&tenant(), &payment, cx(1).now)
 }
 
 fn blank() -> PaymentRecord {
