@@ -161,7 +161,7 @@ fn functions_scan_nothing_and_build_no_keys() {
     assert_absent(&["crates", "functions"], &[".scan_customers("], &["ledger-runtime/src/migration/slice.rs"]);
     assert_absent(
         &["functions", "crates/ledger-runtime/src"],
-        &["BALANCE#\"", "TXN#\"", "\"PROFILE\"", "card_op_idem", "format!(\"{tenant}#"],
+        &["BALANCE#\"", "TXN#\"", "\"PROFILE\"", "card_op_idem", "ledger_idem", "format!(\"{tenant}#"],
         &[],
     );
 }

@@ -127,7 +127,7 @@ pub async fn measure(
 async fn layer_times(inside: &Inside, payment: &Payment, first: &Answered) -> Result<LayerTimes, String> {
     let layer = Layer::of(inside, payment, first)?;
     let claim = layer.claim()?;
-    let key = keys::marker(&claim.tenant, claim.principal, claim.operation, claim.key.as_str());
+    let key = keys::marker(&claim.tenant, claim.principal, claim.operation, &claim.key);
     let stored = inside.app.dynamo().get(&key).await.map_err(|error| format!("no marker can be read: {error}"))?;
     let stored = stored.ok_or_else(|| format!("no marker of {payment:?}"))?;
     layer.times(inside, &stored).await

@@ -3,6 +3,7 @@
 //! A key needs a `Tenant`, which comes from a verified identity only, so code cannot name another tenant's keys.
 
 use crate::account::{Account, TenantAccount};
+use crate::idempotency::ClaimKey;
 use crate::ids::{
     CardId, CustomerId, MerchantId, PaymentId, Principal, RefundId, Tenant, TerminalId, TopupId, TransactionId,
 };
@@ -340,10 +341,20 @@ pub mod sk {
     pub const SHOP: &str = "SHOP#";
 }
 
+/// The prefix of the sort keys of markers whose keys callers chose.
+pub(crate) const CALLERS_MARKER: &str = "card_op_idem#";
+
+/// The prefix of the sort keys of markers whose keys the ledger derived.
+pub(crate) const LEDGERS_MARKER: &str = "ledger_idem#";
+
 /// A principal's idempotency marker.
 #[must_use]
-pub fn marker(tenant: &Tenant, principal: Principal, operation: Operation, key: &str) -> Key {
-    Partition::principal(tenant, principal).item(format!("card_op_idem#{operation}#{key}"))
+pub fn marker(tenant: &Tenant, principal: Principal, operation: Operation, key: &ClaimKey) -> Key {
+    let prefix = match key {
+        ClaimKey::Caller(_) => CALLERS_MARKER,
+        ClaimKey::Ledger(_) => LEDGERS_MARKER,
+    };
+    Partition::principal(tenant, principal).item(format!("{prefix}{operation}#{key}"))
 }
 
 /// A customer's aggregates.

@@ -27,7 +27,7 @@ pub struct Context {
     pub resource_id: Uuid,
     /// The id of the audit record, if one is written.
     pub audit_id: AuditId,
-    /// Randomness for a one-time code.
+    /// Randomness that no id shows: for a one-time code, or for the ids of a batch.
     pub secret: [u8; 16],
     /// The salt of the text that a person typed.
     pub salt: [u8; SALT_BYTES],

@@ -359,7 +359,7 @@ impl App {
             principal: caller.principal(),
             actor: caller.actor(),
             operation,
-            key,
+            key: key.into(),
             request,
             window,
             now,

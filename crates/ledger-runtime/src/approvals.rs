@@ -157,7 +157,7 @@ impl App {
         let tenant = who.tenant();
         let mut wanted = vec![keys::staff_member(tenant, Employer::Operator, approval.requested_by)];
         let terms = self.terms_at(tenant, cx.now).await?;
-        let of_command = approval.command.keys(tenant);
+        let of_command = approval.command.keys(tenant, &terms);
         wanted.extend(of_command.iter().cloned());
         let people = [decider.id, approval.requested_by];
         let first = Resolver::first_of(tenant, &people, &approval.command.scope());
@@ -256,8 +256,8 @@ impl App {
             Command::MerchantOwner { merchant, id, .. } => {
                 self.records().forget_staff(tenant, (Employer::Merchant(*merchant), *id));
             }
-            // A terminal may have been looked for before it was registered.
-            Command::CounterOpen { terminal } => self.records().forget_terminal(tenant, *terminal),
+            // A terminal whose id was named may have been looked for before it was registered.
+            Command::CounterOpen { terminal: Some(terminal) } => self.records().forget_terminal(tenant, *terminal),
             Command::TermsChange { .. } | Command::TermsCancel { .. } => self.records().forget_tenant(tenant),
             Command::SignInMove(of) => {
                 // The first move of a tenant changes its configuration.
@@ -269,7 +269,8 @@ impl App {
                 self.records().forget_tenant(tenant);
                 self.records().forget_sign_in(tenant, own_of(*customer));
             }
-            Command::Grant { .. }
+            Command::CounterOpen { terminal: None }
+            | Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::Adjustment(_)
             | Command::SettlementReturn(_)
@@ -303,7 +304,8 @@ impl App {
         match command {
             Command::SettlementOpen { .. } => self.provider_if_any().await,
             Command::TopupDecision(_) => self.provider().await.map(Some),
-            Command::Grant { .. }
+            Command::CounterOpen { terminal: None }
+            | Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::Adjustment(_)
             | Command::SettlementReturn(_)

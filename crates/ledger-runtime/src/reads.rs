@@ -11,7 +11,7 @@ use crate::views::{HistoryView, OperationView, Page, SettlementView, ShopView};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
-use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
+use ledger_core::idempotency::{ClaimKey, IdempotencyKey, MarkerState, Phase, Window};
 use ledger_core::ids::{Employer, MerchantId, Principal, SettlementId, StaffId, Tenant, TransactionId, parse_uuid};
 use ledger_core::journal::HistoryLine;
 use ledger_core::keys::{self, Key, Partition, attr};
@@ -190,7 +190,7 @@ impl App {
         key: &str,
     ) -> Result<OperationView, Problem> {
         let operation = Operation::parse(operation).ok_or_else(Problem::not_found)?;
-        let key = IdempotencyKey::parse(key).map_err(Problem::key)?;
+        let key = ClaimKey::from(IdempotencyKey::parse(key).map_err(Problem::key)?);
         let marker = self.ledger().marker(tenant, principal, operation, &key).await?;
         let state = |state| OperationView {
             state,
@@ -211,7 +211,7 @@ impl App {
                 OperationView { answered_at, ..state("expired") }
             }
             MarkerState::Completed { answer, fingerprint, .. } => {
-                let marker = keys::marker(tenant, principal, operation, key.as_str());
+                let marker = keys::marker(tenant, principal, operation, &key);
                 let answer = self.ledger().open(&answer, &marker, fingerprint.as_ref()).await?;
                 OperationView {
                     status: Some(answer.status),

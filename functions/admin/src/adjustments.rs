@@ -137,9 +137,9 @@ pub(crate) async fn request_adjustment(
     cx: &Context,
 ) -> Result<Planned<Approval>, PlanError> {
     let command = Command::Adjustment(adjustment);
-    let keys = command.keys(who.tenant());
-    let items = if keys.is_empty() { Vec::new() } else { app.ledger().read_for(claim, &keys).await? };
     let terms = app.terms_at(who.tenant(), cx.now).await?;
+    let keys = command.keys(who.tenant(), &terms);
+    let items = if keys.is_empty() { Vec::new() } else { app.ledger().read_for(claim, &keys).await? };
     app.request_approval((claim, &who.member()), (command, Some(reason)), &terms, &items, cx).await
 }
 

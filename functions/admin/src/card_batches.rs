@@ -3,6 +3,7 @@
 use crate::cards;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::cards::batch::{self, CardBatch, CardBatchDetails, CardBatchIssue};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, JobId};
@@ -97,11 +98,12 @@ pub(crate) async fn get(
     let batch = CardBatch::read(&item)?;
     let (cards, is_last) = batch.page(page.cursor.map(|cursor| CardId::new(cursor.id())), page.limit)?;
     let next = cards.last().filter(|_| !is_last).map(|card| Cursor::after(card.uuid()).to_string());
-    let keys: Vec<_> = cards.iter().map(|card| keys::card(who.tenant(), *card)).collect();
-    // A card that could not be issued has a line in the job.
+    // A card that could not be issued has a line in the job. Its id may be another card's.
+    let line_of = |card: &CardId| keys::job_line(who.tenant(), id, Account::Card(*card));
+    let keys: Vec<_> = cards.iter().map(line_of).collect();
     let is_issued = match batch.head.failed {
         0 => vec![true; cards.len()],
-        _ => app.dynamo().get_many(&keys).await?.iter().map(Option::is_some).collect(),
+        _ => app.dynamo().get_many(&keys).await?.iter().map(Option::is_none).collect(),
     };
     let issued = cards.iter().zip(is_issued).filter(|(_, is_issued)| *is_issued);
     Ok(Json(CardBatchView {

@@ -294,7 +294,7 @@ pub(crate) async fn change_room(
         match &change {
             RoomChange::Allot(room) => {
                 let command = Command::CashRoom { terminal, owner: record.owner, room: room.clone() };
-                let items = app.ledger().read_for(&claim, &command.keys(who.tenant())).await?;
+                let items = app.ledger().read_for(&claim, &command.keys(who.tenant(), &terms)).await?;
                 let of = (command, reason.as_ref());
                 let stored = app.request_approval((&claim, &who.member()), of, &terms, &items, &cx).await?;
                 Ok(Requested::pending(stored))

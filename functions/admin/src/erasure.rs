@@ -59,7 +59,7 @@ pub(crate) async fn erase(
         app.require_split(who.tenant()).await?;
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
         let command = Command::CustomerErase { customer };
-        let items = app.ledger().read_for(&claim, &command.keys(who.tenant())).await?;
+        let items = app.ledger().read_for(&claim, &command.keys(who.tenant(), &terms)).await?;
         app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)

@@ -67,8 +67,8 @@ pub(crate) async fn create(
         let transfer = BankTransfer::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
         let returned = ReturnedTransfer { merchant, settlement, amount, day, file: transfer.file };
         let command = Command::SettlementReturn(returned);
-        let items = app.ledger().read_for(&claim, &command.keys(who.tenant())).await?;
         let terms = app.terms_at(who.tenant(), cx.now).await?;
+        let items = app.ledger().read_for(&claim, &command.keys(who.tenant(), &terms)).await?;
         app.request_approval((&claim, &who.member()), (command, Some(&note.text()?)), &terms, &items, &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)

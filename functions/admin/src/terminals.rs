@@ -165,8 +165,10 @@ async fn plan_open(
             Ok(_) | Err(_) => Ok(Requested::executed(terminals::plan_open(tenant, id, merchant, actor, cx)?)),
         },
         Registered::Counter => {
-            let command = Command::CounterOpen { terminal: id.unwrap_or(TerminalId::new(cx.resource_id)) };
-            let stored = app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await?;
+            let command = Command::CounterOpen { terminal: id };
+            let keys = command.keys(tenant, &terms);
+            let items = if keys.is_empty() { Vec::new() } else { app.ledger().read_for(claim, &keys).await? };
+            let stored = app.request_approval((claim, &who.member()), (command, None), &terms, &items, cx).await?;
             Ok(Requested::pending(stored))
         }
     }

@@ -208,7 +208,7 @@ async fn grant(app: &App, tenant: &Tenant, listed: &CashBonus) -> Result<bool, P
         BonusState::Due => {}
         BonusState::Granted | BonusState::Reversed => return Ok(false),
     }
-    let claim = seen.claim(tenant, app.now()).map_err(Problem::key)?;
+    let claim = seen.claim(tenant, app.now());
     let plan = async |cx: Context| {
         let terms = app.terms_at(tenant, cx.now).await?;
         let bonus = read(app, tenant, &seen).await?.ok_or_else(Problem::not_found)?;

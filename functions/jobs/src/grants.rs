@@ -70,9 +70,8 @@ async fn grant_to(
         tenant: tenant.clone(),
         principal: staff,
         actor,
-        // Separate from the grants that the staff member requests directly, whose keys may have any form.
         operation: Operation::BulkGrant,
-        key: job.child_key(customer).map_err(Problem::key)?,
+        key: job.line_key(customer).into(),
         request: CanonicalRequest { method: "POST", path: format!("/v1/admin/grants/{}", job.head.id), fields },
         window: Window::WALLET,
         now: app.now(),

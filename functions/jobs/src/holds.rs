@@ -61,7 +61,7 @@ async fn expire(app: &App, tenant: &Tenant, listed: &ListedWork) -> Result<bool,
     if seen.state != PaymentState::Authorized {
         return Ok(false);
     }
-    let claim = payments::expire::claim(tenant, &seen, app.now()).map_err(Problem::key)?;
+    let claim = payments::expire::claim(tenant, &seen, app.now());
     let debts = PayerDebts::default();
     let plan = async |cx: Context| {
         let terms = app.terms_at(tenant, cx.now).await?;

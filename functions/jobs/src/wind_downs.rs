@@ -79,9 +79,8 @@ async fn close(app: &App, tenant: &Tenant, job: &WindDown, account: Account) -> 
         tenant: tenant.clone(),
         principal: Principal::Staff(staff),
         actor: Actor::Staff(staff),
-        // Separate from the closes that the staff member requests directly, whose keys may have any form.
         operation: Operation::WindDown,
-        key: job.child_key(account).map_err(Problem::key)?,
+        key: job.line_key(account).into(),
         request: CanonicalRequest {
             method: "POST",
             path: format!("/v1/admin/wind-downs/{}", job.head.id),

@@ -130,7 +130,7 @@ pub(crate) fn own_key(who: &Terminal, key: &str) -> Result<IdempotencyKey, Probl
 pub(crate) fn original_of(claim: &Claim, operation: Operation, key: IdempotencyKey) -> Claim {
     Claim {
         operation,
-        key,
+        key: key.into(),
         request: CanonicalRequest { method: "POST", path: String::new(), fields: Fields::new() },
         window: Window::WALLET,
         ..claim.clone()

@@ -1,6 +1,6 @@
 //! What changed between two readings of a tenant's rows.
 
-use super::rows::{Books, kind_and_id, number};
+use super::rows::{Books, MARKERS, kind_and_id, number};
 use crate::engine::PrimaryKey;
 use ledger_core::dynamo::Item;
 use ledger_core::keys::attr;
@@ -46,7 +46,7 @@ impl Books {
 /// The kind of a row: the kind of its partition, and its sort key up to the first id.
 fn kind((pk, sk): &PrimaryKey) -> String {
     let partition = kind_and_id(pk).0;
-    let marker = sk.strip_prefix("card_op_idem#").and_then(|rest| rest.split('#').next());
+    let marker = MARKERS.iter().find_map(|prefix| sk.strip_prefix(prefix)).and_then(|rest| rest.split('#').next());
     match (marker, sk.split_once('#')) {
         (Some(operation), _) => format!("{partition} marker of {operation}"),
         (None, Some(("BALANCE", _)) | None) => format!("{partition} {sk}"),

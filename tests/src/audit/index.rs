@@ -3,7 +3,7 @@
 use super::balances::Balance;
 use super::compact::full;
 use super::postings::{Entry, Posted};
-use super::rows::Row;
+use super::rows::{MARKERS, Row};
 use crate::engine::PrimaryKey;
 use ledger_core::dynamo::Item;
 use std::cell::OnceCell;
@@ -75,6 +75,11 @@ impl<'a> Audit<'a> {
         under(&self.rows_by_sk, prefix)
     }
 
+    /// The markers.
+    pub(super) fn markers(&self) -> impl Iterator<Item = Row<'a>> {
+        MARKERS.iter().flat_map(|prefix| self.under(prefix))
+    }
+
     /// The rows with a sort key.
     pub(super) fn named(&self, sk: &'static str) -> impl Iterator<Item = Row<'a>> {
         under(&self.rows_by_sk, sk).take_while(move |row| row.sk == sk)
@@ -103,7 +108,10 @@ impl<'a> Audit<'a> {
     /// The marker of a key.
     pub(super) fn marker(&self, principal: &str, operation: &str, key: &str) -> Option<Row<'a>> {
         let pk = format!("{}#{}", self.tenant, principal.replace(':', "#"));
-        self.row(&pk, &format!("card_op_idem#{operation}#{key}"))
+        // A key that the ledger derived has a space, which no caller's has.
+        let [callers, ledgers] = MARKERS;
+        let prefix = if key.contains(' ') { ledgers } else { callers };
+        self.row(&pk, &format!("{prefix}{operation}#{key}"))
     }
 
     /// The marker of the request that created a record.

@@ -18,8 +18,8 @@ const BY_EVENTS: [(&str, Option<&str>); 6] = [
     ("settlement_returned", None),
 ];
 
-/// The key of an entry that the approval of a stored command wrote; the approval's id follows.
-const BY_APPROVAL: &str = "approval:";
+/// The end of the key of an entry that the approval of a stored command wrote, after the approval's id.
+const BY_APPROVAL: &str = " approval";
 
 /// The operations of steps that no request carries.
 const STEPS: [&str; 12] = [
@@ -66,7 +66,7 @@ pub(super) fn keys_move_money_once(audit: &Audit<'_>) -> Checked {
             let marker = audit.marker(principal, operation, key);
             marker.ok_or_else(|| format!("{row} has no marker of `{operation}` {key} of {principal}"))
         };
-        if let Some(approval) = key.strip_prefix(BY_APPROVAL) {
+        if let Some(approval) = key.strip_suffix(BY_APPROVAL) {
             approved(audit, entry, approval)?;
             continue;
         }
@@ -108,7 +108,7 @@ fn approved(audit: &Audit<'_>, entry: &Entry<'_>, approval: &str) -> Checked {
 
 /// Checks that each marker that names an entry has it.
 pub(super) fn markers_have_entries(audit: &Audit<'_>) -> Checked {
-    for marker in audit.under("card_op_idem#").chain(audit.events()) {
+    for marker in audit.markers().chain(audit.events()) {
         if let (Some(home), Some(id)) = (marker.opt_text("entry_home"), marker.opt_text("entry_id")) {
             // The partition of an account of the tenant's own has the account's name.
             let home = if home.contains(':') { home.replace(':', "#") } else { format!("own#{home}") };
@@ -122,7 +122,7 @@ pub(super) fn markers_have_entries(audit: &Audit<'_>) -> Checked {
 /// Checks that a marker in flight has a fencing token, a lease and a due index entry, and no expiry, and that any other
 /// has a response and an expiry, and is not due.
 pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
-    for marker in audit.under("card_op_idem#") {
+    for marker in audit.markers() {
         let state = marker.text("state")?;
         let absent = |names: &[&'static str]| names.iter().copied().find(|name| !marker.has(name));
         let present = |names: &[&'static str]| names.iter().copied().find(|name| marker.has(name));

@@ -49,7 +49,7 @@ mod topups;
 pub use compact::full;
 pub use index::Audit;
 pub use postings::Sums;
-pub use rows::{Books, full_rows, n, number, opt_number, opt_text, s, text};
+pub use rows::{Books, MARKERS, full_rows, n, number, opt_number, opt_text, s, text};
 
 use std::fmt;
 

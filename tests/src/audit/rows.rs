@@ -8,6 +8,9 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// The prefixes of the sort keys of markers: of the keys that callers chose, and of those that the ledger derived.
+pub const MARKERS: [&str; 2] = ["card_op_idem#", "ledger_idem#"];
+
 /// Every row of a tenant, by partition and sort key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Books {
@@ -59,6 +62,11 @@ impl Books {
         rows.map(|((pk, sk), row)| (pk.as_str(), sk.as_str(), row))
     }
 
+    /// The markers, with their partition and sort keys.
+    pub fn markers(&self) -> impl Iterator<Item = (&str, &str, &Item)> {
+        MARKERS.iter().flat_map(|prefix| self.under(prefix))
+    }
+
     /// One row.
     #[must_use]
     pub fn row(&self, pk: &str, sk: &str) -> Option<&Item> {
@@ -74,7 +82,7 @@ impl Books {
     /// The number of operations in flight: markers that are claimed and have no stored response.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.under("card_op_idem#").filter(|(_, _, marker)| is_in_flight(marker)).count()
+        self.markers().filter(|(_, _, marker)| is_in_flight(marker)).count()
     }
 
     /// The sum posted to an account, available and held.

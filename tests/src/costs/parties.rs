@@ -1,6 +1,7 @@
 //! Many customers and cards for a measurement, as copies of one, because opening each through the API takes longer than
 //! the measurement. What is measured is done through the API.
 
+use crate::audit::MARKERS;
 use crate::http::books::{SdkRow, from_sdk, to_sdk};
 use crate::http::world::new_id;
 use crate::http::{Customer, Merchant, World};
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 /// The most items that one call writes.
 const CALL_ITEMS: usize = 25;
 /// What a copy does not have: history, and markers of requests.
-const NOT_COPIED: [&str; 2] = ["TXN#", "card_op_idem#"];
+const NOT_COPIED: [&str; 3] = ["TXN#", MARKERS[0], MARKERS[1]];
 
 /// Opens this many customers with money, points and regional currency.
 pub(super) async fn customers(world: &World, count: usize) -> Vec<Customer> {

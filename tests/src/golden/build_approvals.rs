@@ -69,7 +69,7 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
     let stored =
         |id: &str| Approval::read(world.must(&keys::approval(tenant, ApprovalId::parse(id).unwrap()))).unwrap();
     let items = |command: &Command| -> Vec<Option<Item>> {
-        command.keys(tenant).iter().map(|key| world.get(key).cloned()).collect()
+        command.keys(tenant, &world.terms()).iter().map(|key| world.get(key).cloned()).collect()
     };
     let holders = |command: &Command, members: &[&StaffMember]| -> Result<Holders, NoPlan> {
         let keys = declared::keys();

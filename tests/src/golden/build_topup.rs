@@ -9,9 +9,7 @@ use crate::declared::stored;
 use crate::holders;
 use ledger_core::account::Account;
 use ledger_core::dynamo::Attributes;
-use ledger_core::idempotency::{
-    Answer, Claim, EventClaim, Flight, IdempotencyKey, Marker, MarkerState, Parked, PlannedCall,
-};
+use ledger_core::idempotency::{Answer, Claim, ClaimKey, EventClaim, Flight, Marker, MarkerState, Parked, PlannedCall};
 use ledger_core::ids::{RefundId, TopupId};
 use ledger_core::keys::{self, Key, Partition, attr};
 use ledger_core::money::{Asset, Balance};
@@ -274,9 +272,9 @@ fn step_of(flight: &Flight, step: &FlightStep, world: &World) -> Result<Made, No
 }
 
 pub(super) fn marker_key(world: &World, marker: &MarkerJson) -> Key {
-    let key = IdempotencyKey::parse(&marker.key).unwrap();
+    let key = ClaimKey::parse(&marker.key).unwrap();
     let operation = Operation::parse(&marker.operation).unwrap();
-    keys::marker(&world.tenant, decode::principal(&marker.principal), operation, key.as_str())
+    keys::marker(&world.tenant, decode::principal(&marker.principal), operation, &key)
 }
 
 pub(super) fn flight_at(world: &World, key: &Key) -> Option<Flight> {

@@ -10,7 +10,7 @@ use ledger_core::account::Account;
 use ledger_core::customers::profile::{self, ProfilePatch};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::Patch;
-use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, ClaimKey, Fields, MarkerKeys, Window};
 use ledger_core::ids::{
     Actor, AuditId, CustomerId, MerchantId, Principal, ShopId, StaffId, Tenant, TerminalId, TransactionId,
 };
@@ -284,7 +284,7 @@ pub fn claim(tenant: &Tenant, given: &ClaimJson, now: Timestamp) -> Claim {
         principal: principal(&given.principal),
         actor: actor(&given.actor),
         operation,
-        key: IdempotencyKey::parse(&given.key).unwrap(),
+        key: ClaimKey::parse(&given.key).unwrap(),
         request: CanonicalRequest {
             method: match given.method.as_str() {
                 "POST" => "POST",

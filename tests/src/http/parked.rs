@@ -89,7 +89,7 @@ fn claim(world: &World, call: &Call, (operation, by): (Operation, (Principal, Ac
         principal: by.0,
         actor: by.1,
         operation,
-        key: IdempotencyKey::parse(key).expect("a key"),
+        key: IdempotencyKey::parse(key).expect("a key").into(),
         request: CanonicalRequest { method: "POST", path: call.path.clone(), fields },
         window: Window::of(operation),
         now: world.app.now().minus(PARKED_CLAIM_AGE),

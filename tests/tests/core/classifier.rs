@@ -67,7 +67,7 @@ fn claim() -> Claim {
         principal: Principal::Customer(customer()),
         actor: Actor::Customer(customer()),
         operation: Operation::Pay,
-        key: IdempotencyKey::parse("k").unwrap(),
+        key: IdempotencyKey::parse("k").unwrap().into(),
         request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new() },
         window: Window::WALLET,
         now: now(),

@@ -385,10 +385,17 @@ async fn address_of_an_invitation_is_shown_to_deciders_alone() {
 }
 
 #[tokio::test]
-async fn key_of_a_client_cannot_be_an_approvals() {
+async fn key_of_a_client_in_the_form_of_an_approvals_is_taken_and_stops_no_approval() {
     let world = world("approvals-key").await;
     let customer = world.customer().await;
-    let call = Call::post("/v1/admin/grants", &world.operator.who, &grant(&customer, "3"));
-    let _ = world.api.send(&call.key(format!("approval:{}", new_id()))).await.problem(400, "idempotency_key_invalid");
+    let grant_of = |amount: &str| Call::post("/v1/admin/grants", &world.operator.who, &grant(&customer, amount));
+    let stored = stored(&world, &grant_of("30000").key(new_key())).await;
+    for form in [format!("approval:{stored}"), format!("{stored}-approval")] {
+        let _ = world.executes(&grant_of("3").key(form)).await.good();
+    }
+    let spaced = grant_of("3").key(format!("\"{stored} approval\""));
+    let _ = world.api.send(&spaced).await.problem(400, "idempotency_key_invalid");
+    let _ = decided(&world, "approve", &stored, &world.second.who).await.good();
+    assert_eq!(world.balance(&customer, "POINT").await, "30006");
     let _ = world.check_books().await;
 }

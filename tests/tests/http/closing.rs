@@ -158,20 +158,57 @@ async fn closed_card_neither_pays_nor_loads_and_its_reversal_is_unclaimed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn close_with_a_rest_takes_two_people_and_is_stale_once_the_balance_differs() {
+async fn close_with_a_rest_takes_two_people_and_is_stale_once_there_is_less() {
     let world = World::new("closing-two-people").await;
-    let (customer, sender) = (world.customer_with("300").await, world.customer_with("300").await);
+    let (customer, shop) = (world.customer_with("300").await, world.merchant().await);
     let asked = world.api.settle(&world.closes(&customer.id, true)).await;
     assert_eq!(asked.status, 202, "{asked:?}");
     let own = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.operator.who)).await;
     assert_eq!(own.code().unwrap_or_default(), "four_eyes_required");
-    let _ = world.api.settle(&sender.sends(&customer, "50")).await.good();
+    let _ = world.api.settle(&customer.pays(&shop, "50")).await.good();
     let stale = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await;
     assert_eq!(stale.code().unwrap_or_default(), "approval_stale", "{stale:?}");
     assert!(!is_closed(&world, &customer).await);
     let asked = world.api.settle(&world.closes(&customer.id, true)).await;
     let done = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await.good();
     assert_eq!(done.text("/status"), "approved");
+    assert!(is_closed(&world, &customer).await);
+    let _ = world.check_books().await;
+}
+
+/// What another party sends between the request and the decision stops no close, be it an asset that the customer did not have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn close_takes_what_a_stranger_sent_after_the_request() {
+    let world = world("closing-stranger").await;
+    let customer = world.customer_with("300").await;
+    let stranger = world.customer_with("300").await;
+    world.grant(&stranger, "REGIONAL#aoba", "7").await;
+    let close = world.approving(&world.closes(&customer.id, true)).await;
+    let _ = world.api.settle(&stranger.sends(&customer, "1")).await.good();
+    let other = json!({"to_customer_id": customer.id, "asset": "REGIONAL#aoba", "amount": "7"});
+    let other = Call::post("/v1/me/transfers", &stranger.who, &other).key(new_key());
+    let _ = world.api.settle(&other).await.good();
+    let done = world.api.settle(&close).await.good();
+    assert_eq!(done.text("/status"), "approved");
+    assert!(is_closed(&world, &customer).await);
+    assert_eq!(unclaimed(&world, &customer).await, json!({"ECOPAY": "301", "REGIONAL#aoba": "7"}));
+    let card = world.card(None, "100").await;
+    let close = world.approving(&world.closes_card(&card, true)).await;
+    world.adjust(&json!({ "card_id": card }), "credit", "25").await;
+    let _ = world.api.settle(&close).await.good();
+    assert_eq!(status_of(&world, &format!("/v1/admin/cards/{card}")).await, "closed");
+    let _ = world.check_books().await;
+}
+
+/// Two grants of the largest amount are more than a request may name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wallet_with_more_than_a_request_may_name_is_closed() {
+    let world = world("closing-large").await;
+    let customer = world.customer().await;
+    for _ in 0..2 {
+        world.grant(&customer, "POINT", "999999999999999").await;
+    }
+    let _ = world.executes(&world.closes(&customer.id, true)).await.good();
     assert!(is_closed(&world, &customer).await);
     let _ = world.check_books().await;
 }

@@ -15,6 +15,7 @@ mod by_owner;
 mod callers;
 mod card_pins;
 mod cards;
+mod chosen_names;
 mod closing;
 mod customer_file;
 mod disclosure;

@@ -80,7 +80,7 @@ impl<'a> Layer<'a> {
             principal: Principal::Customer(self.customer),
             actor: Actor::Customer(self.customer),
             operation: Operation::Pay,
-            key,
+            key: key.into(),
             request: CanonicalRequest { method: "POST", path: "/v1/me/payments".to_owned(), fields },
             window,
             now: self.now,

@@ -93,8 +93,8 @@ pub enum Command {
     },
     /// Registers a counter of the operator.
     CounterOpen {
-        /// Its id.
-        terminal: TerminalId,
+        /// Its id, if the requester named one. Otherwise the approval gives it one that was not known before.
+        terminal: Option<TerminalId>,
     },
     /// Records that cash of a counter was collected.
     CashCollection {

@@ -4,14 +4,15 @@
 use super::command::Command;
 use super::draft::{Drafted, Seen};
 use super::record::{
-    Approval, ApprovalState, DECIDED_AT, DECIDED_BY, Decision, EXPIRES_AT, STATE, TIES, TRANSACTION_ID, ties_value,
+    Approval, ApprovalState, COMMAND, DECIDED_AT, DECIDED_BY, Decision, EXPIRES_AT, STATE, TIES, TRANSACTION_ID,
+    ties_value,
 };
 use super::request::act;
 use crate::audit::of_decider;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{Principal, StaffId, Tenant};
+use crate::ids::{Principal, StaffId, Tenant, TerminalId};
 use crate::keys;
 use crate::merchants::{self, DESTINATION_COOLING_OFF};
 use crate::notices::DestinationNotice;
@@ -64,12 +65,16 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
         operation: approval.command.operation(),
         principal: Principal::Staff(approval.requested_by),
         actor: decider.actor(),
-        key: approval.entry_key(),
+        key: approval.entry_key().into(),
         now: cx.now,
     };
-    // What the command creates has the id of the approval, and keys of further steps are derived from that.
+    // What the command creates has the id of the approval, and keys of further steps are derived from that. A caller may name the
+    // id of a terminal, so that of a counter is of the decision: it is not known before.
     let of_command = Context { resource_id: approval.id.uuid(), ..*cx };
-    let drafted = match approval.command.draft((tenant, requester), approval.reason.as_ref(), seen, &of_command) {
+    let is_unnamed = matches!(approval.command, Command::CounterOpen { terminal: None });
+    let named = is_unnamed.then(|| Command::CounterOpen { terminal: Some(TerminalId::new(cx.resource_id)) });
+    let command = named.as_ref().unwrap_or(&approval.command);
+    let drafted = match command.draft((tenant, requester), approval.reason.as_ref(), seen, &of_command) {
         // The reason was erased with the customer that it names.
         Err(PlanRefusal::Invalid { field: "reason", .. }) if approval.reason.is_none() => Drafted::Stale,
         // The day that was stated has come too near.
@@ -85,6 +90,7 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
         by: decider.id,
         at: cx.now,
         transaction_id: draft.entry.as_ref().map(|entry| entry.id),
+        named,
         ties,
     };
     let known = || [("approval_id", approval.id.to_string()), ("requested_by", approval.requested_by.to_string())];
@@ -173,8 +179,14 @@ fn withdrawn(
     by: &StaffMember,
     cx: &Context,
 ) -> Planned<Approval> {
-    let decision =
-        Decision { state: ApprovalState::Withdrawn, by: by.id, at: cx.now, transaction_id: None, ties: Vec::new() };
+    let decision = Decision {
+        state: ApprovalState::Withdrawn,
+        by: by.id,
+        at: cx.now,
+        transaction_id: None,
+        named: None,
+        ties: Vec::new(),
+    };
     let pending = Clause { condition: state_is_pending(), failure: Failure::WrongState };
     let update = update(approval, &decision);
     let key = keys::approval(tenant, approval.id);
@@ -234,7 +246,7 @@ fn changed(
     (decider, ties): (&StaffMember, Vec<Tie>),
     cx: &Context,
 ) -> Planned<Approval> {
-    let decision = Decision { state, by: decider.id, at: cx.now, transaction_id: None, ties };
+    let decision = Decision { state, by: decider.id, at: cx.now, transaction_id: None, named: None, ties };
     let items = vec![
         decided(tenant, approval, &decision),
         acting(tenant, decider),
@@ -258,6 +270,10 @@ fn update(approval: &Approval, decision: &Decision) -> Update {
         .set(DECIDED_AT, "now", Value::s(decision.at));
     let update = match decision.transaction_id {
         Some(id) => update.set(TRANSACTION_ID, TRANSACTION_ID, Value::s(id)),
+        None => update,
+    };
+    let update = match &decision.named {
+        Some(command) => update.set(COMMAND, COMMAND, Value::M(command.item())),
         None => update,
     };
     let ties = approval.ties_with(decision);

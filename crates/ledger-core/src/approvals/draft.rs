@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::grants::bulk::{self, BulkGrant};
 use crate::grants::grant::{self, Grant};
 use crate::idempotency::MarkerKeys;
-use crate::ids::{Employer, MerchantId, Tenant};
+use crate::ids::{Employer, MerchantId, Tenant, TerminalId};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Key, Partition};
 use crate::limits::OwnLimits;
@@ -83,9 +83,9 @@ impl Seen<'_> {
 }
 
 impl Command {
-    /// The items that it is planned from.
+    /// The items that it is planned from at a decision.
     #[must_use]
-    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+    pub fn keys(&self, tenant: &Tenant, terms: &TenantTerms) -> Vec<Key> {
         match self {
             Self::Adjustment(adjustment) => adjustment.keys(tenant),
             Self::CashCeiling { owner, .. } | Self::CashRoom { owner, .. } => {
@@ -100,7 +100,7 @@ impl Command {
             Self::CashReversal(topup) => topup.keys(tenant),
             Self::CardReplace(of) => of.keys(tenant),
             Self::SignInMove(of) => of.keys(tenant),
-            Self::CustomerClose(of) => of.keys(tenant),
+            Self::CustomerClose(of) => of.keys_at_decision(tenant, terms),
             Self::CardClose(of) => of.keys(tenant),
             Self::UnclaimedClaim(of) => of.keys(tenant),
             Self::UnclaimedPayout(of) => of.keys(tenant),
@@ -109,6 +109,9 @@ impl Command {
             }
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
+            }
+            Self::CounterOpen { terminal } => {
+                terminal.iter().map(|id| Partition::terminal(tenant, *id).profile()).collect()
             }
             Self::SettlementReturn(of) => of.keys(tenant),
             Self::BankFile(of) => of.keys(tenant),
@@ -122,7 +125,6 @@ impl Command {
             | Self::BulkGrant { .. }
             | Self::TopupDecision(_)
             | Self::CashDeposit { .. }
-            | Self::CounterOpen { .. }
             | Self::CashCollection { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
@@ -217,7 +219,11 @@ impl Command {
                 let reversal = CashReversal { tenant, actor, topup, reason: &reason };
                 ready(reverse_cash::plan(&reversal, seen.items, seen.terms, cx)?)
             }
-            Self::CounterOpen { terminal } => ready(terminals::plan_counter(tenant, *terminal, actor, cx).draft),
+            Self::CounterOpen { terminal: Some(_) } if seen.item(0).is_some() => Ok(Drafted::Stale),
+            Self::CounterOpen { terminal } => {
+                let terminal = terminal.unwrap_or(TerminalId::new(cx.resource_id));
+                ready(terminals::plan_counter(tenant, terminal, actor, cx).draft)
+            }
             Self::CashCollection { terminal, amount } => {
                 let reason = stated(reason)?;
                 let collection = CashCollection { tenant, actor, terminal: *terminal, amount, reason: &reason };

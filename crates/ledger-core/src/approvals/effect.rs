@@ -114,9 +114,9 @@ impl Command {
                 of.into_iter().chain(refund).chain(decision.object.clone().map(|object| ("object", object))).collect()
             }
             Self::CashRoom { terminal, .. }
-            | Self::CounterOpen { terminal }
             | Self::CashCollection { terminal, .. }
             | Self::EnrolmentCode { terminal, .. } => vec![("terminal_id", terminal.to_string())],
+            Self::CounterOpen { terminal } => terminal.iter().map(|id| ("terminal_id", id.to_string())).collect(),
             Self::CashDepositReversal { deposit, .. } => vec![("deposit_id", deposit.to_string())],
             Self::Refund(order) => {
                 vec![("merchant_id", order.merchant.to_string()), ("payment_id", order.payment.to_string())]
@@ -197,9 +197,11 @@ impl Command {
             Self::AssetBudget { budget, .. } => format!("asset:{}", budget.asset()),
             Self::Refund(order) => Account::Merchant(order.merchant).to_string(),
             Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),
-            Self::CashCeiling { owner: TerminalOwner::Operator, .. } => TerminalOwner::Operator.to_string(),
+            Self::CashCeiling { owner: TerminalOwner::Operator, .. } | Self::CounterOpen { terminal: None } => {
+                TerminalOwner::Operator.to_string()
+            }
             Self::CashRoom { owner: TerminalOwner::Operator, terminal, .. }
-            | Self::CounterOpen { terminal }
+            | Self::CounterOpen { terminal: Some(terminal) }
             | Self::CashCollection { terminal, .. }
             | Self::EnrolmentCode { terminal, .. } => format!("terminal:{terminal}"),
         }

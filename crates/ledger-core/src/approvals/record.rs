@@ -3,7 +3,7 @@
 use super::command::Command;
 use super::projected::Projected;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::idempotency::OF_APPROVAL;
+use crate::idempotency::LedgerKey;
 use crate::ids::{ApprovalId, StaffId, TransactionId};
 use crate::keys::attr;
 use crate::personal::FreeText;
@@ -25,6 +25,7 @@ pub(super) const DECIDED_BY: &str = "decided_by";
 pub(super) const DECIDED_AT: &str = "decided_at";
 pub(super) const TRANSACTION_ID: &str = "transaction_id";
 pub(super) const TIES: &str = "ties";
+pub(super) const COMMAND: &str = "command";
 
 words! {
     /// The states of an approval.
@@ -95,6 +96,8 @@ pub(super) struct Decision {
     pub(super) by: StaffId,
     pub(super) at: Timestamp,
     pub(super) transaction_id: Option<TransactionId>,
+    /// The command, if the decision gave an id to what it creates.
+    pub(super) named: Option<Command>,
     /// The ties of the person who decides.
     pub(super) ties: Vec<Tie>,
 }
@@ -131,8 +134,8 @@ impl Approval {
 
     /// The key of what the command writes in the journal.
     #[must_use]
-    pub fn entry_key(&self) -> String {
-        format!("{OF_APPROVAL}{}", self.id)
+    pub fn entry_key(&self) -> LedgerKey {
+        LedgerKey::of_approval(self.id)
     }
 
     pub(super) fn decided(&self, decision: &Decision) -> Self {
@@ -141,6 +144,7 @@ impl Approval {
             decided_by: Some(decision.by),
             decided_at: Some(decision.at),
             transaction_id: decision.transaction_id,
+            command: decision.named.as_ref().unwrap_or(&self.command).clone(),
             ties: self.ties_with(decision),
             ..self.clone()
         }
@@ -159,7 +163,7 @@ impl Approval {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("approval_id", ApprovalId::parse)?,
-            command: Command::read(item.map("command")?)?,
+            command: Command::read(item.map(COMMAND)?)?,
             projected: Projected::read(item)?,
             reason: item.opt_parsed("reason", |text| FreeText::parse(text, REASON_CHARS_MAX))?,
             requested_by: item.parsed(REQUESTED_BY, StaffId::parse)?,
@@ -177,7 +181,7 @@ impl Approval {
     pub(super) fn item(&self) -> Item {
         let mut item = Item::from([
             ("approval_id".to_owned(), Value::s(self.id)),
-            ("command".to_owned(), Value::M(self.command.item())),
+            (COMMAND.to_owned(), Value::M(self.command.item())),
             (REQUESTED_BY.to_owned(), Value::s(self.requested_by)),
             (STATE.to_owned(), Value::s(self.state.name())),
             (EXPIRES_AT.to_owned(), Value::s(self.expires_at)),

@@ -60,11 +60,16 @@ pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Plann
     Ok(Planned { draft: Draft { entry: None, items }, receipt: approval })
 }
 
-/// Why a command that is stale at its request is refused. The version in an adjustment is that of its break, so it is the same
-/// when the items are read again; what every other command names was read for the request.
+/// Why a command that is stale at its request is refused. The version in an adjustment is that of its break, and a counter's id
+/// was taken, so it is the same when the items are read again; what every other command names was read for the request.
 fn refused_as_stale(command: &Command) -> Failure {
-    let is_for_good = matches!(command, Command::Adjustment(_));
-    if is_for_good { Failure::WrongState } else { Failure::StalePlan }
+    if matches!(command, Command::Adjustment(_)) {
+        Failure::WrongState
+    } else if matches!(command, Command::CounterOpen { .. }) {
+        Failure::AlreadyExists
+    } else {
+        Failure::StalePlan
+    }
 }
 
 /// An act of a member on an approval.

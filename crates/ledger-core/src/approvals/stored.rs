@@ -12,7 +12,7 @@ use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::SignInMove;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::idempotency::IdempotencyKey;
+use crate::idempotency::ClaimKey;
 use crate::ids::{
     BankFileId, CardId, CustomerId, MerchantId, PaymentId, SettlementId, StaffId, SubjectId, TerminalId, TerminalOwner,
     TransactionId,
@@ -82,7 +82,7 @@ impl Command {
                 item.extend([id("original_transaction_id", transaction), id("original_key", &key.as_str())]);
                 item.extend(amount_of(amount));
             }
-            Self::CounterOpen { terminal } => item.extend([id("terminal_id", terminal)]),
+            Self::CounterOpen { terminal } => item.extend(terminal.iter().map(|terminal| id("terminal_id", terminal))),
             Self::CashCollection { terminal, amount } => {
                 item.extend([id("terminal_id", terminal)]);
                 item.extend(amount_of(amount));
@@ -228,11 +228,11 @@ impl Command {
                 terminal: terminal()?,
                 owner: owner(item)?,
                 transaction: item.parsed("original_transaction_id", TransactionId::parse)?,
-                key: item.parsed("original_key", IdempotencyKey::parse)?,
+                key: item.parsed("original_key", ClaimKey::parse)?,
                 card: item.parsed("card_id", CardId::parse)?,
                 amount: amount(item)?,
             }),
-            Kind::CounterOpen => Self::CounterOpen { terminal: terminal()? },
+            Kind::CounterOpen => Self::CounterOpen { terminal: item.opt_parsed("terminal_id", TerminalId::parse)? },
             Kind::CashCollection => Self::CashCollection { terminal: terminal()?, amount: amount(item)? },
             Kind::CashRoom => Self::CashRoom { terminal: terminal()?, owner: owner(item)?, room: amount(item)? },
             Kind::Destination => Self::Destination {

@@ -16,13 +16,13 @@ use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::{SignInMove, own_of};
 use crate::failure::Failure;
-use crate::idempotency::{IdempotencyKey, MarkerKeys};
+use crate::idempotency::{ClaimKey, MarkerKeys};
 use crate::ids::{
     ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, PaymentId, StaffId, SubjectId, Tenant, TerminalId,
     TerminalOwner, TransactionId,
 };
 use crate::keys::{self, Shards, attr};
-use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Rate, Share};
 use crate::payments::by_operator::OrderedRefund;
 use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
@@ -70,9 +70,9 @@ fn terms() -> TenantTerms {
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::from([(Asset::Point, asset)]),
         co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "test".to_owned(), version: "1".to_owned() },
-        points_rate: Rate::parse("0.01").unwrap(),
+        points_rate: Share::parse("0.01").unwrap(),
         card_cap: Amount::parse(&AssetSpec::ECOPAY, "50000").unwrap(),
-        card_bonus_rate: Rate::parse("0.01").unwrap(),
+        card_bonus_rate: Share::parse("0.01").unwrap(),
         card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,
@@ -332,7 +332,7 @@ fn entry_is_the_commands_under_a_key_of_the_approval() {
     assert_eq!(planned.receipt.state(cx().now), ApprovalState::Approved);
     assert_eq!(planned.receipt.transaction_id, Some(cx().transaction_id));
     assert_eq!(from.operation, approval.command.operation());
-    assert_eq!(from.key, format!("approval:{}", approval.id));
+    assert_eq!(from.key.approval(), Some(approval.id));
     assert_eq!(from.principal.to_string(), format!("staff:{}", requester.id));
     assert_eq!(from.actor, decider.actor());
     // The asset is not enabled any more: the terms differ from those of the request.

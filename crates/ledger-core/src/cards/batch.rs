@@ -1,5 +1,5 @@
-//! The issue of many cards without owners: a job whose slices are transactions with the cards. The cards' ids follow from the job,
-//! so a slice that runs twice issues once.
+//! The issue of many cards without owners: a job whose slices are transactions with the cards. The cards' ids follow from random
+//! bytes of the job, so a slice that runs twice issues once, and no caller names a card before it is issued.
 
 use super::record;
 use crate::account::Account;
@@ -15,6 +15,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Planned, Role, TransactItem, Transaction};
 use sha2::{Digest, Sha256};
+use std::fmt;
 use uuid::Builder;
 
 /// The most cards of one batch.
@@ -24,6 +25,25 @@ pub const SLICE_CARDS: u32 = 50;
 
 const COUNT: &str = "count";
 const EXPIRES_AT: &str = "expires_at";
+const SEED: &str = "seed";
+
+/// The random bytes from which the ids of a batch's cards follow. They leave the table in no answer and no log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct BatchSeed([u8; 16]);
+
+impl BatchSeed {
+    fn parse(text: &str) -> Result<Self, hex::FromHexError> {
+        let mut bytes = [0; 16];
+        hex::decode_to_slice(text, &mut bytes)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Debug for BatchSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BatchSeed")
+    }
+}
 
 /// A batch of cards to be issued.
 #[derive(Clone, Debug)]
@@ -47,6 +67,8 @@ pub struct CardBatchDetails {
     pub count: u32,
     /// From when the cards cannot be used.
     pub expires_at: Option<Timestamp>,
+    /// What the ids of the cards follow from.
+    pub seed: BatchSeed,
 }
 
 /// A stored batch.
@@ -56,11 +78,18 @@ impl Details for CardBatchDetails {
     const KIND: JobKind = JobKind::CardBatch;
 
     fn read(item: &Item) -> Result<Self, ItemError> {
-        Ok(Self { count: item.int(COUNT)?, expires_at: item.opt_timestamp(EXPIRES_AT)? })
+        Ok(Self {
+            count: item.int(COUNT)?,
+            expires_at: item.opt_timestamp(EXPIRES_AT)?,
+            seed: item.parsed(SEED, BatchSeed::parse)?,
+        })
     }
 
     fn attributes(&self) -> Item {
-        let mut item = Item::from([(COUNT.to_owned(), Value::int(self.count.into()))]);
+        let mut item = Item::from([
+            (COUNT.to_owned(), Value::int(self.count.into())),
+            (SEED.to_owned(), Value::s(hex::encode(self.seed.0))),
+        ]);
         item.extend(self.expires_at.map(|at| (EXPIRES_AT.to_owned(), Value::s(at))));
         item
     }
@@ -78,7 +107,7 @@ pub fn plan(command: &CardBatchIssue<'_>, cx: &Context) -> Result<Planned<CardBa
     record::check_expiry(expires_at, cx.now)?;
     let id = JobId::new(cx.resource_id);
     let request = Request { id, staff: Some(staff), reason, total: Some(count), now: cx.now };
-    let batch = CardBatch::requested(request, CardBatchDetails { count, expires_at });
+    let batch = CardBatch::requested(request, CardBatchDetails { count, expires_at, seed: BatchSeed(cx.secret) });
     let act = Act::new(Actor::Staff(staff), Operation::CardBatch, format!("job:{id}")).because(reason);
     let items = vec![batch.put(tenant, cx.now), act.with("count", count).record(tenant, cx)];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: batch })
@@ -97,17 +126,17 @@ impl CardBatch {
         }
     }
 
-    /// The id of the card at a place: a UUIDv7 of the batch's time, whose other bits are a digest of the batch and the place.
+    /// The id of the card at a place: a UUIDv7 of the batch's time, whose other bits are a digest of the seed and the place.
     #[must_use]
     pub fn card(&self, place: u32) -> CardId {
-        let of = Sha256::new().chain_update(b"card of batch").chain_update(self.head.id.uuid().as_bytes());
+        let of = Sha256::new().chain_update(b"card of batch").chain_update(self.details.seed.0);
         let digest: [u8; 32] = of.chain_update(place.to_be_bytes()).finalize().into();
         let [a, b, c, d, e, f, g, h, i, j, ..] = digest;
         let millis = u64::try_from(self.head.created_at.millis()).unwrap_or(0);
         CardId::new(Builder::from_unix_timestamp_millis(millis, &[a, b, c, d, e, f, g, h, i, j]).into_uuid())
     }
 
-    /// At most `limit` issued cards after the card `after`, by place, and whether these are the last of them. Empty if `after` is
+    /// At most `limit` cards after the card `after`, by place, and whether these are the last of them. Empty if `after` is
     /// no card of the batch.
     ///
     /// # Errors

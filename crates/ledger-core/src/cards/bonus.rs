@@ -6,7 +6,7 @@ use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, KeyError, Window};
+use crate::idempotency::{CanonicalRequest, Claim, Fields, LedgerKey, Window};
 use crate::ids::{Actor, CardId, MerchantId, Principal, Tenant, TransactionId};
 use crate::keys::{self, attr};
 use crate::money::{Amount, Asset};
@@ -112,17 +112,15 @@ impl CashBonus {
     }
 
     /// The claim under which the bonus is granted, the same for every worker.
-    ///
-    /// # Errors
-    /// [`KeyError`], which a UUID never causes.
-    pub fn claim(&self, tenant: &Tenant, now: Timestamp) -> Result<Claim, KeyError> {
+    #[must_use]
+    pub fn claim(&self, tenant: &Tenant, now: Timestamp) -> Claim {
         let operation = Operation::CardBonus;
-        Ok(Claim {
+        Claim {
             tenant: tenant.clone(),
             principal: Principal::Merchant(self.merchant),
             actor: Actor::System,
             operation,
-            key: IdempotencyKey::parse(&format!("bonus:{}", self.entry))?,
+            key: LedgerKey::of_cash_bonus(self.entry).into(),
             request: CanonicalRequest {
                 method: "POST",
                 path: format!("/v1/merchant/cash-bonuses/{}", self.entry),
@@ -130,7 +128,7 @@ impl CashBonus {
             },
             window: Window::of(operation),
             now,
-        })
+        }
     }
 
     /// Marks the bonus as reversed, in the transaction that reverses the top-up.

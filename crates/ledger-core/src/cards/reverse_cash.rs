@@ -6,7 +6,7 @@ use crate::account::Account;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::failure::Failure;
-use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, Marker, MarkerState, Window};
+use crate::idempotency::{CanonicalRequest, Claim, ClaimKey, Fields, Marker, MarkerState, Window};
 use crate::ids::{Actor, CardId, Principal, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::journal::{HistoryLine, JournalEntry, expand};
 use crate::keys::{self, Key, Partition};
@@ -28,7 +28,7 @@ pub struct CashTopup {
     /// Its entry.
     pub transaction: TransactionId,
     /// The terminal's idempotency key, which names the marker.
-    pub key: IdempotencyKey,
+    pub key: ClaimKey,
     /// The card.
     pub card: CardId,
     /// The cash, in yen, without the bonus.
@@ -69,7 +69,7 @@ impl CashTopup {
             terminal,
             owner,
             transaction: line.id,
-            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
+            key: item.parsed("idempotency_key", ClaimKey::parse)?,
             card,
             amount: cash.ok_or_else(|| ItemError::invalid("changes"))?,
         }))
@@ -81,7 +81,7 @@ impl CashTopup {
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         let (principal, operation) = (Principal::Terminal(self.terminal), Operation::CardTopup);
         let mut keys = vec![
-            keys::marker(tenant, principal, operation, self.key.as_str()),
+            keys::marker(tenant, principal, operation, &self.key),
             Partition::card(tenant, self.card).entry(self.transaction),
             keys::card(tenant, self.card),
         ];

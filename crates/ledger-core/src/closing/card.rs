@@ -19,7 +19,7 @@ use crate::terms::TenantTerms;
 use crate::transaction::{Clause, Planned, Role, TransactItem, exists};
 use crate::unclaimed;
 
-/// A card to be closed, with what was seen of it.
+/// A card to be closed, with what was seen of it. The close takes what is there, which another party can only add to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardClosing {
     /// The card.
@@ -61,19 +61,19 @@ impl CardClosing {
         vec![keys::card(tenant, self.card)]
     }
 
-    /// Whether the owner or the balance differs from what was seen. `items` are those of [`CardClosing::keys`].
+    /// Whether the owner differs from what was seen, or the balance is less. `items` are those of [`CardClosing::keys`].
     ///
     /// # Errors
     /// [`ItemError`] if the card is malformed.
     pub fn is_stale(&self, items: &[Option<Item>]) -> Result<bool, ItemError> {
         let card = items.iter().take(1).flatten().next().map(Self::read).transpose()?;
-        Ok(card.is_some_and(|card| card != *self))
+        Ok(card.is_some_and(|card| card.owner != self.owner || card.seen.value() < self.seen.value()))
     }
 }
 
 /// Builds the closing's transaction: the card, the owner's `PROFILE`, which does not name it any more, the journal entry if the
 /// card had a balance, and the audit record. `items` are those of [`CardClosing::keys`], as read, in their order. If the card
-/// has changed since, the plan is stale.
+/// has changed since, or has less than was seen, the plan is stale.
 ///
 /// # Errors
 /// `WrongState` if it is closed or replaced; [`PlanRefusal::StillOpen`] if its balance is not zero.

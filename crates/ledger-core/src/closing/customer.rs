@@ -19,9 +19,9 @@ use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 use crate::unclaimed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A customer to be closed, with the balances that were seen.
+/// A customer to be closed, with the balances that were seen. The close takes what is there, which another party can only add to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomerClosing {
     /// The customer.
@@ -64,19 +64,23 @@ impl CustomerClosing {
     /// # Errors
     /// [`ItemError`] if an item is malformed.
     pub fn read(customer: CustomerId, balances: &[Item]) -> Result<Self, ItemError> {
-        let seen = |item: &Item| {
-            let of = |key: &str| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default());
-            let asset = item.parsed(attr::SK, of)?;
-            Ok((asset.clone(), item.balance(attr::BALANCE, asset)?))
-        };
+        let seen = |item| balance_of(item).map(|balance| (balance.asset().clone(), balance));
         Ok(Self { customer, seen: balances.iter().map(seen).collect::<Result<_, ItemError>>()? })
     }
 
-    /// The items that it is planned from: the profile, then the balances.
+    /// The items that it is planned from: the profile, then the balances that were seen.
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         let partition = Partition::customer(tenant, self.customer);
         [partition.profile()].into_iter().chain(self.seen.keys().map(|asset| partition.balance(asset))).collect()
+    }
+
+    /// The items that it is planned from at a decision: the profile, then the balances of every asset, since the customer may have
+    /// received another one.
+    pub(crate) fn keys_at_decision(&self, tenant: &Tenant, terms: &TenantTerms) -> Vec<Key> {
+        let partition = Partition::customer(tenant, self.customer);
+        let assets: BTreeSet<&Asset> = terms.assets.keys().chain(self.seen.keys()).collect();
+        [partition.profile()].into_iter().chain(assets.into_iter().map(|asset| partition.balance(asset))).collect()
     }
 
     /// What the customer has.
@@ -85,24 +89,28 @@ impl CustomerClosing {
         self.seen.values().filter_map(Balance::as_amount).collect()
     }
 
-    /// Whether the balances differ from those that were seen. `items` are those of [`CustomerClosing::keys`].
+    /// Whether a balance is less than was seen. `items` are the profile and the balances, as read.
     ///
     /// # Errors
     /// [`ItemError`] if an item is malformed.
     pub fn is_stale(&self, items: &[Option<Item>]) -> Result<bool, ItemError> {
-        for ((asset, seen), item) in self.seen.iter().zip(items.iter().skip(1)) {
-            let Some(item) = item else { return Ok(true) };
-            if item.balance(attr::BALANCE, asset.clone())? != *seen {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let items: Vec<Item> = items.iter().skip(1).flatten().cloned().collect();
+        let present = Self::read(self.customer, &items)?.seen;
+        let is_less =
+            |(asset, seen): (&Asset, &Balance)| present.get(asset).is_none_or(|present| present.value() < seen.value());
+        Ok(self.seen.iter().any(is_less))
     }
 }
 
+/// The available balance that an item holds.
+fn balance_of(item: &Item) -> Result<Balance, ItemError> {
+    let asset = item.parsed(attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))?;
+    item.balance(attr::BALANCE, asset)
+}
+
 /// Builds the closing's transaction: the profile, the balance items, the journal entry if the customer had something, and the
-/// audit record. `items` are those of [`CustomerClosing::keys`], as read, in their order. If one of them has changed since, the
-/// plan is stale.
+/// audit record. `items` are the profile and every balance, as read. If one of them has changed since, or has less than was seen,
+/// the plan is stale.
 ///
 /// # Errors
 /// `WrongState` if it is closed; [`PlanRefusal::StillOpen`] with what is not zero.
@@ -117,15 +125,16 @@ pub fn plan(
     if is_closed_wallet(profile) {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    let balances: Vec<&Item> = balances.iter().flatten().collect();
+    let balances = balances.iter().flatten().map(|item| Ok((balance_of(item)?, item)));
+    let balances: Vec<(Balance, &Item)> = balances.collect::<Result<_, ItemError>>()?;
     let accounts: i64 = profile.int(ACCOUNTS)?;
-    let were_all_read = balances.len() == of.seen.len() && i64::try_from(of.seen.len()) == Ok(accounts);
-    if !were_all_read || of.is_stale(items)? {
+    if i64::try_from(balances.len()) != Ok(accounts) || of.is_stale(items)? {
         return Err(PlanRefusal::Refused(Failure::StalePlan));
     }
     let mut open = Vec::new();
-    for ((asset, seen), item) in of.seen.iter().zip(&balances) {
-        let is_cleared = seen.value().is_zero() || (*clears && seen.as_amount().is_some());
+    for (balance, item) in &balances {
+        let asset = balance.asset();
+        let is_cleared = balance.value().is_zero() || (*clears && balance.as_amount().is_some());
         open.extend((!is_cleared).then(|| format!("{}:{asset}", attr::BALANCE)));
         for sum in [attr::HELD, attr::RESERVED, attr::OWED] {
             let is_zero = item.balance_or_zero(sum, asset.clone())?.value().is_zero();
@@ -138,11 +147,11 @@ pub fn plan(
     if !open.is_empty() {
         return Err(PlanRefusal::StillOpen(open));
     }
-    let (account, rest, partition) =
-        (Account::Customer(of.customer), of.rest(), Partition::customer(tenant, of.customer));
+    let rest: Vec<Amount> = balances.iter().filter_map(|(balance, _)| balance.as_amount()).collect();
+    let (account, partition) = (Account::Customer(of.customer), Partition::customer(tenant, of.customer));
     let mut changed = vec![closed_profile(command, profile, accounts, &rest, cx)?];
-    for ((asset, seen), item) in of.seen.iter().zip(&balances) {
-        let closed = forms::close(Role::Payer, partition.balance(asset), account, seen, cx.now);
+    for (balance, item) in &balances {
+        let closed = forms::close(Role::Payer, partition.balance(balance.asset()), account, balance, cx.now);
         let closed = closed.ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
         changed.push(closed.guarded_also(vec![as_read(item, Aggregate::Payments), as_read(item, Aggregate::Refunds)]));
     }

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
-use crate::idempotency::OF_APPROVAL;
+use crate::idempotency::ClaimKey;
 use crate::ids::{ApprovalId, AuditId, JobId, PaymentId, Principal, RefundId, Tenant, TopupId, TransactionId};
 use crate::journal::{LEGACY, expand};
 use crate::keys::{self, Key, Partition, attr, sk};
@@ -156,8 +156,7 @@ fn of_entry(tenant: &Tenant, item: &Item) -> Result<BTreeSet<Key>, ItemError> {
     if let Some(topup) = full.opt_parsed("topup_id", TopupId::parse)? {
         keys.extend(refund.map(|refund| keys::topup_refund(tenant, topup, refund)));
     }
-    let key = full.opt_text("idempotency_key")?.and_then(|key| key.strip_prefix(OF_APPROVAL));
-    let approval = key.and_then(|id| ApprovalId::parse(id).ok());
+    let approval = full.opt_parsed("idempotency_key", ClaimKey::parse)?.and_then(|key| key.approval());
     keys.extend(approval.map(|approval| keys::approval(tenant, approval)));
     Ok(keys)
 }

@@ -5,7 +5,7 @@ use crate::account::Account;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
-use crate::idempotency::{IdempotencyKey, KeyError};
+use crate::idempotency::LedgerKey;
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
 use crate::jobs::{CursorJob, Details, Line, LineState, Page, Request};
 use crate::keys::{self, JobKind, attr};
@@ -127,11 +127,9 @@ impl GrantJob {
     }
 
     /// The key of one customer's grant. It depends on the job and the customer alone.
-    ///
-    /// # Errors
-    /// [`KeyError`], which two UUIDs never cause.
-    pub fn child_key(&self, customer: CustomerId) -> Result<IdempotencyKey, KeyError> {
-        IdempotencyKey::parse(&format!("job:{}:{customer}", self.head.id))
+    #[must_use]
+    pub fn line_key(&self, customer: CustomerId) -> LedgerKey {
+        LedgerKey::of_job_line(self.head.id, Account::Customer(customer))
     }
 
     /// Adds the job's line to a customer's grant. Fails with `StalePlan` if the job has a line of the customer.

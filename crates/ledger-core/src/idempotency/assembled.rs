@@ -12,7 +12,7 @@ impl From<&Claim> for Provenance {
             operation: claim.operation,
             principal: claim.principal,
             actor: claim.actor,
-            key: claim.key.as_str().to_owned(),
+            key: claim.key.clone(),
             now: claim.now,
         }
     }

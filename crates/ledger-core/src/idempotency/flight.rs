@@ -4,9 +4,7 @@
 mod stored;
 
 use super::marker::{COMPLETED, FAILED_TERMINAL};
-use super::{
-    Claim, Fingerprint, IdempotencyKey, MarkerError, MarkerKeys, NewAnswer, PlannedCall, StoredAnswer, Window,
-};
+use super::{Claim, ClaimKey, Fingerprint, MarkerError, MarkerKeys, NewAnswer, PlannedCall, StoredAnswer, Window};
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Principal, Tenant, TopupId};
@@ -72,7 +70,7 @@ pub struct Flight {
     /// The operation.
     pub operation: Operation,
     /// The idempotency key.
-    pub key: IdempotencyKey,
+    pub key: ClaimKey,
     /// The fingerprint that the key is bound to.
     pub fingerprint: Fingerprint,
     /// The id of what it creates: a top-up or a refund.
@@ -145,7 +143,7 @@ impl Flight {
     /// The key of its marker.
     #[must_use]
     pub fn marker_key(&self) -> Key {
-        keys::marker(&self.tenant, self.principal, self.operation, self.key.as_str())
+        keys::marker(&self.tenant, self.principal, self.operation, &self.key)
     }
 
     /// The provider's idempotency key. It depends on the resource, the step and the epoch alone.

@@ -11,9 +11,6 @@ use std::time::Duration;
 /// How far ahead of our clock the time of a UUIDv7 key may be.
 const AHEAD: Duration = Duration::from_secs(10 * 60);
 
-/// The beginning of the key of an approved command's entry.
-pub(crate) const OF_APPROVAL: &str = "approval:";
-
 /// A key: 1 to 255 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
@@ -36,9 +33,6 @@ pub enum KeyError {
     /// It has a payment card's number, which must not be stored.
     #[error("an idempotency key must not hold a card number")]
     CardNumber,
-    /// It begins as the keys under which approved commands are executed.
-    #[error("an idempotency key must not begin with `approval:`")]
-    OfApproval,
     /// A UUIDv7 whose time is too far ahead of our clock.
     #[error("this UUIDv7's timestamp is in the future; the server's time is {now}")]
     FromTheFuture {
@@ -149,9 +143,6 @@ impl IdempotencyKey {
     /// # Errors
     /// Never, at present; the signature is that of every caller's admission.
     pub fn admit(&self, now: Timestamp, window: &Window) -> Result<Admission, KeyError> {
-        if self.0.starts_with(OF_APPROVAL) {
-            return Ok(Admission::RefuseUnlessStored(KeyError::OfApproval));
-        }
         if self.has_card_number() {
             return Ok(Admission::RefuseUnlessStored(KeyError::CardNumber));
         }

@@ -1,7 +1,7 @@
 //! The marker: what is stored under a key, how a request claims the key, and what a later request gets.
 
 use super::marker_keys::{EncryptionError, KeyId, MarkerKeys};
-use super::{Answer, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, NewAnswer, Phase, StoredAnswer, Window};
+use super::{Answer, CanonicalRequest, ClaimKey, Fingerprint, Flight, NewAnswer, Phase, StoredAnswer, Window};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
 use crate::failure::Failure;
@@ -22,8 +22,8 @@ pub struct Claim {
     pub actor: Actor,
     /// The operation.
     pub operation: Operation,
-    /// The idempotency key.
-    pub key: IdempotencyKey,
+    /// The key.
+    pub key: ClaimKey,
     /// The request that the key is bound to.
     pub request: CanonicalRequest,
     /// How long the response is replayed, then the key refused.
@@ -132,7 +132,7 @@ impl Claim {
     /// The key of this claim's marker.
     #[must_use]
     pub fn marker_key(&self) -> Key {
-        keys::marker(&self.tenant, self.principal, self.operation, self.key.as_str())
+        keys::marker(&self.tenant, self.principal, self.operation, &self.key)
     }
 
     /// The action that takes the key for good and stores the response, with a fingerprint of the current key.

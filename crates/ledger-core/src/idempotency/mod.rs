@@ -2,6 +2,7 @@
 
 mod answer;
 mod assembled;
+mod claim_key;
 mod event_claim;
 mod fingerprint;
 mod flight;
@@ -12,10 +13,10 @@ mod planned_call;
 mod window;
 
 pub use answer::{Answer, AnyAnswer, NewAnswer, SecretAnswer, StoredAnswer};
+pub use claim_key::{ClaimKey, LedgerKey};
 pub use event_claim::EventClaim;
 pub use fingerprint::{CanonicalRequest, Fields, Fingerprint};
 pub use flight::{CLAIM_LEASE, Flight, MAX_ATTEMPTS, PSP_ABSENCE_CONFIRMED_AFTER, Parked, Phase, RESEND_WITHIN};
-pub(crate) use key::OF_APPROVAL;
 pub use key::{Admission, IdempotencyKey, KeyError, TerminalKey};
 pub use marker::{Claim, KeyVerdict, Marker, MarkerError, MarkerState, StoredState};
 pub use marker_keys::{EncryptionError, KeyId, MarkerKeys, MarkerKeysError};

@@ -14,7 +14,7 @@ pub struct ItemForm {
 }
 
 /// Every kind of item, by partition.
-pub const ITEM_FORMS: [ItemForm; 89] = [
+pub const ITEM_FORMS: [ItemForm; 92] = [
     // What the tenant is: it stays small.
     form(TENANT, "CONFIG", "configuration"),
     form(TENANT, "TERMS#<version>", "version of the terms"),
@@ -42,6 +42,7 @@ pub const ITEM_FORMS: [ItemForm; 89] = [
     form("audit#<day>#<shard>", "NOTICE#<id>", "notice of a change"),
     form("approvals#<month>", "APPROVAL#<id>", "command that takes two people"),
     form("staff#<id>", MARKER, "marker"),
+    form("staff#<id>", LEDGERS_MARKER, "marker of a derived key"),
     // The audit trail, figures and reconciliation.
     form("bindings#root", "LANES", "head of all lanes"),
     form("bindings#root", "BINDING#<day>#<number>", "binding of the lanes"),
@@ -67,6 +68,7 @@ pub const ITEM_FORMS: [ItemForm; 89] = [
     form(CUSTOMER, ENTRY, "journal entry"),
     form(CUSTOMER, REFERENCE, "reference to an entry"),
     listed(CUSTOMER, MARKER, "marker", "refused#<shard>"),
+    form(CUSTOMER, LEDGERS_MARKER, "marker of a derived key"),
     // Cards.
     listed(CARD, "card", "card", "cards#<shard>"),
     form(CARD, "PIN", "PIN of a card"),
@@ -96,6 +98,7 @@ pub const ITEM_FORMS: [ItemForm; 89] = [
     form(MERCHANT, REFERENCE, "reference to an entry"),
     form(MERCHANT, TRAIL, "step of a settlement"),
     listed(MERCHANT, MARKER, "marker", "refused#<shard>"),
+    form(MERCHANT, LEDGERS_MARKER, "marker of a derived key"),
     // Terminals.
     listed(TERMINAL, "PROFILE", "terminal", "terminals#<shard>"),
     listed(TERMINAL, "LOOKUP#<what>", "what a terminal is found by", "terminals_of#<merchant>"),
@@ -126,6 +129,7 @@ const TOPUP: &str = "topup#<id>";
 const ENTRY: &str = "TXN#<id>";
 const REFERENCE: &str = "TXNREF#<id>";
 const MARKER: &str = "card_op_idem#<operation>#<key>";
+const LEDGERS_MARKER: &str = "ledger_idem#<operation>#<key>";
 const TRAIL: &str = "TRAIL#<resource>#<time>#<place>";
 
 const fn form(partition: &'static str, sort_key: &'static str, name: &'static str) -> ItemForm {

@@ -57,7 +57,7 @@ pub fn break_place(run: RunId, id: FindingId) -> String {
 /// The prefix of the sort keys of a customer's top-up markers.
 #[must_use]
 pub fn topup_markers() -> String {
-    format!("card_op_idem#{}#", Operation::Topup)
+    format!("{}{}#", super::CALLERS_MARKER, Operation::Topup)
 }
 
 /// The prefix of the sort keys of the lists of a settlement's records.

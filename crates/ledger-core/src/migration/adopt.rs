@@ -13,7 +13,7 @@ use super::snapshot::{Change, CustomerRef, LegacyItem, Snapshot, UnsupportedType
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value, at, put_at};
 use crate::failure::Failure;
-use crate::idempotency::Answer;
+use crate::idempotency::{Answer, LedgerKey};
 use crate::ids::{Actor, Principal, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, AssetSpec};
@@ -152,7 +152,7 @@ fn step(customer_ref: &CustomerRef, now: Timestamp) -> Provenance {
         operation: Operation::Opening,
         principal: Principal::Customer(customer_ref.customer),
         actor: Actor::System,
-        key: "opening".to_owned(),
+        key: LedgerKey::of_opening().into(),
         now,
     }
 }

@@ -10,7 +10,7 @@ use super::record::{self, BalanceLocation, FENCE};
 use super::setting::Migration;
 use super::snapshot::{Change, CustomerRef, Snapshot};
 use crate::dynamo::{AttributeKind, Cmp, Condition, Item, ItemError, Update, Value, at};
-use crate::idempotency::Answer;
+use crate::idempotency::{Answer, LedgerKey};
 use crate::ids::{Actor, Principal};
 use crate::money::difference;
 use crate::operation::Operation;
@@ -116,7 +116,7 @@ fn marker(migration: &Migration, customer_ref: &CustomerRef, concern: Concern, n
         operation: Operation::MigrationCopy,
         principal: Principal::Customer(customer_ref.customer),
         actor: Actor::System,
-        key: format!("{concern}:{fence}"),
+        key: LedgerKey::of_copy(concern, fence).into(),
         now,
     };
     let body = serde_json::json!({ "concern": concern, "phase": migration.phase.number() }).to_string();

@@ -11,6 +11,7 @@ use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
+use crate::idempotency::LedgerKey;
 use crate::ids::{Tenant, TransactionId};
 use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance};
@@ -395,9 +396,6 @@ fn entry(view: &View<'_>, moved: &Moved<'_>, state: ClawbackState, postings: Vec
 }
 
 fn effect(view: &View<'_>, operation: Operation, moved: &Moved<'_>, draft: Draft) -> Effect {
-    let key = match moved.round {
-        0..=2 => moved.id.to_string(),
-        round => format!("{}/{round}", moved.id),
-    };
+    let key = LedgerKey::of_movement(&moved.id, moved.round).into();
     Effect { draft, operation, principal: view.topup.principal(), key, lands: false }
 }

@@ -3,7 +3,7 @@
 use super::decision_effect;
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
-use crate::idempotency::{Claim, IdempotencyKey};
+use crate::idempotency::{Claim, ClaimKey};
 use crate::ids::{CustomerId, Principal, Tenant, TopupId};
 use crate::keys::{self, DueKeys, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
@@ -61,7 +61,7 @@ pub struct TopupRecord {
     /// The epoch of the PSP key of the next cancellation.
     pub cancel_epoch: u32,
     /// The customer's idempotency key.
-    pub key: IdempotencyKey,
+    pub key: ClaimKey,
     /// When it was requested.
     pub created_at: Timestamp,
     /// When its cancellation is requested if it has not been paid.
@@ -93,7 +93,7 @@ impl TopupRecord {
     /// The key of its marker.
     #[must_use]
     pub fn marker_key(&self, tenant: &Tenant) -> Key {
-        keys::marker(tenant, self.principal(), Operation::Topup, self.key.as_str())
+        keys::marker(tenant, self.principal(), Operation::Topup, &self.key)
     }
 
     /// The provider request that cancels it, with its key; `None` without a known PaymentIntent.
@@ -127,7 +127,7 @@ impl TopupRecord {
             suspense: item.opt_delta(decision_effect::SUSPENSE, Asset::Ecopay)?,
             given_up: item.opt_amount(decision_effect::GIVEN_UP, Asset::Ecopay)?,
             cancel_epoch: item.opt_int("cancel_epoch")?.unwrap_or(1),
-            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
+            key: item.parsed("idempotency_key", ClaimKey::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
             expires_at: item.timestamp("expires_at")?,
             shards: item.checked_int("due_shards", Shards::new)?,

@@ -2,7 +2,7 @@
 
 use super::decision_effect;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
-use crate::idempotency::{Claim, IdempotencyKey};
+use crate::idempotency::{Claim, ClaimKey};
 use crate::ids::{Principal, RefundId, Tenant, TopupId, TransactionId};
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Delta};
@@ -71,7 +71,7 @@ pub struct TopupRefund {
     /// The principal who requested it.
     pub principal: Principal,
     /// The idempotency key.
-    pub key: IdempotencyKey,
+    pub key: ClaimKey,
     /// When it was requested.
     pub created_at: Timestamp,
     pub(super) shards: Shards,
@@ -101,7 +101,7 @@ impl TopupRefund {
     /// The key of its marker.
     #[must_use]
     pub fn marker_key(&self, tenant: &Tenant) -> Key {
-        keys::marker(tenant, self.principal, Operation::TopupRefund, self.key.as_str())
+        keys::marker(tenant, self.principal, Operation::TopupRefund, &self.key)
     }
 
     /// Reads a stored refund.
@@ -123,7 +123,7 @@ impl TopupRefund {
             state: item.named("state", RefundState::parse)?,
             psp_refund: item.opt_named("psp_refund", PspId::parse)?,
             principal: item.parsed("principal", Principal::parse)?,
-            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
+            key: item.parsed("idempotency_key", ClaimKey::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
             shards: item.checked_int("due_shards", Shards::new)?,
             terms_version: TermsVersion::read(item)?,

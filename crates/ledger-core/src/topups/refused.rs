@@ -34,7 +34,7 @@ pub fn topup(tenant: &Tenant, topup: &TopupRecord, now: Timestamp) -> Result<Opt
         draft: Draft { entry: None, items },
         operation: Operation::Topup,
         principal: topup.principal(),
-        key: topup.key.as_str().to_owned(),
+        key: topup.key.clone(),
         lands: true,
     }))
 }

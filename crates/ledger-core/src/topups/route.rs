@@ -10,6 +10,7 @@ use super::{refund, seen};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Item, Update, Value};
 use crate::forms;
+use crate::idempotency::ClaimKey;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, attr};
 use crate::money::Amount;
@@ -86,7 +87,7 @@ pub struct Effect {
     /// The principal of the operation.
     pub principal: Principal,
     /// The key, as the journal has it.
-    pub key: String,
+    pub key: ClaimKey,
     /// Whether our record leaves `requested`. Then its marker, if it is in flight, is completed too.
     pub lands: bool,
 }
@@ -172,7 +173,7 @@ fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<
             draft: Draft { entry, items },
             operation: Operation::Topup,
             principal: topup.principal(),
-            key: topup.key.as_str().to_owned(),
+            key: topup.key.clone(),
             lands: topup.state == TopupState::Requested,
         }))
     };
@@ -365,7 +366,7 @@ fn of(refund: &TopupRefund, operation: Operation, draft: Draft) -> Effect {
         draft,
         operation,
         principal: refund.principal,
-        key: refund.key.as_str().to_owned(),
+        key: refund.key.clone(),
         lands: refund.state == RefundState::Requested,
     }
 }

@@ -3,10 +3,10 @@
 
 use super::*;
 use crate::dynamo::Item;
-use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use crate::idempotency::{CanonicalRequest, Claim, ClaimKey, Fields, Window};
 use crate::ids::{Actor, AuditId, CustomerId, Principal, RefundId, StaffId, Tenant, TransactionId};
 use crate::keys::Shards;
-use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Rate, Share};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -40,7 +40,7 @@ fn claim(operation: Operation) -> Claim {
         principal: Principal::Staff(staff),
         actor: Actor::Staff(staff),
         operation,
-        key: IdempotencyKey::parse("k").unwrap(),
+        key: ClaimKey::parse("k").unwrap(),
         request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new() },
         window: Window::PSP,
         now: now(),
@@ -55,13 +55,16 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::from([(Asset::Ecopay, ecopay)]),
         co2: Co2Terms { rate: Rate::ZERO, source: "s".to_owned(), version: "1".to_owned() },
-        points_rate: Rate::ZERO,
+        points_rate: Share::ZERO,
         card_cap: yen("1"),
-        card_bonus_rate: Rate::ZERO,
+        card_bonus_rate: Share::ZERO,
         card_pin: CardPinTerms::NotUsed,
         spent_points,
         due_shards: Shards::ONE,
-        topup: Some(TopupTerms { points_rate: Rate::parse(rate).unwrap(), abandoned_after: Duration::from_secs(3600) }),
+        topup: Some(TopupTerms {
+            points_rate: Share::parse(rate).unwrap(),
+            abandoned_after: Duration::from_secs(3600),
+        }),
         requests_per_second: None,
         hold_hours: None,
         limits: None,

@@ -4,6 +4,7 @@ use super::{BuildError, EntryTerms, Role, TransactItem};
 use crate::account::{Account, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
+use crate::idempotency::ClaimKey;
 use crate::ids::{Actor, MerchantId, Principal, Tenant, TransactionId};
 use crate::journal::{CREDITED_BY, OF_THE_ENTRY_ALONE, StoredLine, credited_by};
 use crate::keys::{self, DueKeys, Key, Partition, attr};
@@ -51,8 +52,8 @@ pub struct Provenance {
     pub principal: Principal,
     /// The actor.
     pub actor: Actor,
-    /// The idempotency key, or the PSP's id of the fact.
-    pub key: String,
+    /// The key.
+    pub key: ClaimKey,
     /// When it happened.
     pub now: Timestamp,
 }
@@ -120,7 +121,7 @@ impl Entry {
             ("operation".to_owned(), Value::s(from.operation)),
             ("principal".to_owned(), Value::s(from.principal)),
             ("actor".to_owned(), Value::s(from.actor)),
-            ("idempotency_key".to_owned(), Value::s(&from.key)),
+            ("idempotency_key".to_owned(), Value::s(from.key.as_str())),
             (attr::CREATED_AT.to_owned(), Value::s(from.now)),
         ]);
         item.extend(self.terms.version.attribute());

@@ -11,7 +11,7 @@ use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::idempotency::{Answer, Claim, EventClaim};
-use crate::idempotency::{CanonicalRequest, Fields, IdempotencyKey, Window};
+use crate::idempotency::{CanonicalRequest, ClaimKey, Fields, Window};
 use crate::ids::{Actor, AuditId, CustomerId, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, attr};
 use crate::money::{Amount, AssetSpec, Co2Kg};
@@ -48,7 +48,7 @@ fn claim() -> Claim {
         principal: Principal::Customer(customer(1)),
         actor: Actor::Customer(customer(1)),
         operation: Operation::Pay,
-        key: IdempotencyKey::parse("k").unwrap(),
+        key: ClaimKey::parse("k").unwrap(),
         request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new() },
         window: Window::WALLET,
         now: now(),

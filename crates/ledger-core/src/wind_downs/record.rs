@@ -7,7 +7,7 @@ use crate::cards::record::CardRecord;
 use crate::closing::ClosingReceipt;
 use crate::customer_state::is_closed_wallet;
 use crate::dynamo::{Attributes, Item, ItemError};
-use crate::idempotency::{IdempotencyKey, KeyError};
+use crate::idempotency::LedgerKey;
 use crate::ids::{Actor, CardId, CustomerId, JobId, StaffId, Tenant};
 use crate::jobs::{Counted, CursorJob, Details, Line, LineState, Page, Request};
 use crate::keys::{self, JobKind, Key, Partition, Shards, attr};
@@ -143,11 +143,9 @@ impl WindDown {
     }
 
     /// The key under which the job closes an account. It depends on the two alone.
-    ///
-    /// # Errors
-    /// [`KeyError`], which an account and a job never cause.
-    pub fn child_key(&self, account: Account) -> Result<IdempotencyKey, KeyError> {
-        IdempotencyKey::parse(&format!("wind_down:{}:{account}", self.head.id))
+    #[must_use]
+    pub fn line_key(&self, account: Account) -> LedgerKey {
+        LedgerKey::of_job_line(self.head.id, account)
     }
 
     /// Adds the job's line to an account's close. `owner` is a card's. Fails with `StalePlan` if the job has a line of the

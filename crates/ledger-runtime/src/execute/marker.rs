@@ -5,7 +5,7 @@ use super::{Ledger, PlanError};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use ledger_core::dynamo::Item;
-use ledger_core::idempotency::{Claim, Flight, IdempotencyKey, KeyError, KeyVerdict, Marker};
+use ledger_core::idempotency::{Claim, ClaimKey, Flight, KeyError, KeyVerdict, Marker};
 use ledger_core::ids::{Principal, Tenant};
 use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
@@ -51,9 +51,9 @@ impl Ledger {
         tenant: &Tenant,
         principal: Principal,
         operation: Operation,
-        key: &IdempotencyKey,
+        key: &ClaimKey,
     ) -> Result<Option<Marker>, Problem> {
-        let item = self.dynamo.get(&keys::marker(tenant, principal, operation, key.as_str())).await?;
+        let item = self.dynamo.get(&keys::marker(tenant, principal, operation, key)).await?;
         let marker = item.as_ref().map(Marker::read).transpose()?;
         Ok(marker.filter(|marker| !marker.lapsed(self.clock.now())))
     }

@@ -121,7 +121,6 @@ impl Problem {
             KeyError::FromTheFuture { now } => invalid().with("server_time", now.rfc3339()),
             KeyError::Malformed
             | KeyError::CardNumber
-            | KeyError::OfApproval
             | KeyError::Several
             | KeyError::Differ
             | KeyError::NotThisTerminals => invalid(),

@@ -230,7 +230,7 @@ impl PspExecutor {
             draft: Draft::default(),
             operation: flight.operation,
             principal: flight.principal,
-            key: flight.key.as_str().to_owned(),
+            key: flight.key.clone(),
             lands: true,
         });
         let from = effect.provenance(&flight.tenant, now);

@@ -344,7 +344,7 @@ impl World {
             principal: Principal::Staff(person(FIRST)),
             actor: Actor::Staff(person(FIRST)),
             operation,
-            key: IdempotencyKey::parse(&format!("plan-{}", self.age)).unwrap(),
+            key: IdempotencyKey::parse(&format!("plan-{}", self.age)).unwrap().into(),
             request: CanonicalRequest { method: "POST", path: "/v1/x".to_owned(), fields: Fields::new() },
             window: Window::of(operation),
             now: *NOW,

@@ -5,6 +5,7 @@ use crate::migration::scene::Seen;
 use ledger_core::dynamo::{Condition, Value};
 use ledger_core::migration::{Layout, Migration, Phase, Stage};
 use ledger_core::transaction::{Clause, RenderedAction, Transaction};
+use ledger_tests::audit::MARKERS;
 use ledger_tests::model::Act;
 
 /// The planted fault.
@@ -88,9 +89,13 @@ pub(crate) fn plant_in_placed(
     }
 }
 
+fn is_marker(act: &Act) -> bool {
+    MARKERS.iter().any(|prefix| act.key.sk().starts_with(prefix))
+}
+
 /// The actions of a copy with the fault planted.
 pub(crate) fn plant_in_copy(fault: Fault, acts: Vec<Act>) -> Vec<Act> {
-    let unmarked = |acts: Vec<Act>| acts.into_iter().filter(|act| !act.key.sk().starts_with("card_op_idem#")).collect();
+    let unmarked = |acts: Vec<Act>| acts.into_iter().filter(|act| !is_marker(act)).collect();
     match fault {
         Fault::None
         | Fault::WrongSide
@@ -104,8 +109,7 @@ pub(crate) fn plant_in_copy(fault: Fault, acts: Vec<Act>) -> Vec<Act> {
         Fault::NeitherMarkerNorTruth => unmarked(without(acts, is_truth)),
         Fault::UnguardedProfile => {
             let is_own = |clause: &Clause| is_truth(clause) || is_fence(clause);
-            let (marker, rest): (Vec<Act>, Vec<Act>) =
-                acts.into_iter().partition(|act| act.key.sk().starts_with("card_op_idem#"));
+            let (marker, rest): (Vec<Act>, Vec<Act>) = acts.into_iter().partition(is_marker);
             marker.into_iter().chain(without(rest, |clause| !is_own(clause))).collect()
         }
     }

@@ -5,7 +5,7 @@ use ledger_core::customers::profile::{ProfileChange, ProfilePatch, Status, Walle
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::{Patch, RoomGuard};
 use ledger_core::idempotency::{
-    Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Marker, MarkerState, Window,
+    Answer, CanonicalRequest, Claim, ClaimKey, EventClaim, Fields, Flight, IdempotencyKey, Marker, MarkerState, Window,
 };
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, PaymentId, Principal, StaffId, TopupId, TransactionId};
 use ledger_core::keys::{self, Key, Partition, Shards};
@@ -95,7 +95,12 @@ impl Request {
             }
             Op::Capture { of, .. } | Op::Void { of } => vec![payment_key(scene, of)],
             Op::Paid { who, of, .. } => {
-                let marker = keys::marker(tenant, Principal::Customer(who), Operation::Topup, &format!("k-{of}"));
+                let marker = keys::marker(
+                    tenant,
+                    Principal::Customer(who),
+                    Operation::Topup,
+                    &ClaimKey::parse(&format!("k-{of}")).unwrap(),
+                );
                 vec![keys::topup(tenant, topup_id(of)), marker]
             }
             Op::Freeze { who, .. } => {
@@ -336,7 +341,7 @@ impl Request {
             principal,
             actor,
             operation,
-            key: IdempotencyKey::parse(&format!("k-{}", self.number)).unwrap(),
+            key: IdempotencyKey::parse(&format!("k-{}", self.number)).unwrap().into(),
             request: CanonicalRequest { method: "POST", path: "/v1/x".to_owned(), fields: Fields::new() },
             window: Window::of(operation),
             now: self.cx().now,

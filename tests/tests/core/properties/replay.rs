@@ -128,10 +128,11 @@ proptest! {
     fn uuidv7_marker_outlives_its_admission(ahead_ms in 0..600_000_u64, later_ms in 0..9_000_000_000_u64) {
         let born = now().plus(Duration::from_millis(ahead_ms));
         let mut claim = claim(Principal::Customer(customer(1)), Operation::Pay, "k");
-        claim.key = IdempotencyKey::parse(&least_born_at(born).to_string()).unwrap();
+        let key = IdempotencyKey::parse(&least_born_at(born).to_string()).unwrap();
+        claim.key = key.clone().into();
         let marker = written(&claim, &answer());
         let later = now().plus(Duration::from_millis(later_ms));
-        let admitted = claim.key.admit(later, &Window::WALLET) == Ok(ledger_core::idempotency::Admission::Execute);
+        let admitted = key.admit(later, &Window::WALLET) == Ok(ledger_core::idempotency::Admission::Execute);
         let free = at(&claim, later).verdict(&marker, Some(&declared::keys())).unwrap() == KeyVerdict::Free;
         prop_assert!(!(admitted && free), "the key could be executed twice");
         prop_assert_eq!(claim.tenant, tenant());

@@ -7,7 +7,7 @@ use ledger_core::ids::{
 };
 use ledger_core::journal::expand;
 use ledger_core::keys::{Partition, Shards};
-use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
+use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey, Share};
 use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
@@ -83,8 +83,9 @@ pub(crate) fn regional(units: u64) -> Amount {
 /// Random terms of a tenant.
 pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
     let rate = || prop_oneof![Just("0"), Just("0.01"), Just("0.005"), Just("0.123456"), Just("1"), Just("3.5")];
-    (rate(), rate(), rate(), any::<bool>(), 1..64_u32).prop_map(|(point, co2, bonus, deduct, shards)| {
-        let rate = |text: &str| Rate::parse(text).unwrap();
+    let share = || prop_oneof![Just("0"), Just("0.01"), Just("0.005"), Just("0.123456"), Just("0.5")];
+    (share(), rate(), share(), any::<bool>(), 1..64_u32).prop_map(|(point, co2, bonus, deduct, shards)| {
+        let share = |text: &str| Share::parse(text).unwrap();
         let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
         let mut assets: std::collections::BTreeMap<Asset, AssetTerms> =
             [AssetSpec::ECOPAY, AssetSpec::POINT, regional_spec()].map(asset).into();
@@ -94,10 +95,10 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
             display_name: DisplayName::parse("Aoba").unwrap(),
             key_phase: KeyPhase::Mandatory,
             assets,
-            co2: Co2Terms { rate: rate(co2), source: "estimate".to_owned(), version: "1".to_owned() },
-            points_rate: rate(point),
+            co2: Co2Terms { rate: Rate::parse(co2).unwrap(), source: "estimate".to_owned(), version: "1".to_owned() },
+            points_rate: share(point),
             card_cap: yen(1_000_000_000),
-            card_bonus_rate: rate(bonus),
+            card_bonus_rate: share(bonus),
             card_pin: CardPinTerms::NotUsed,
             spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
             due_shards: Shards::new(shards).unwrap(),
@@ -168,7 +169,7 @@ pub(crate) fn claim(principal: Principal, operation: Operation, key: &str) -> Cl
         principal,
         actor,
         operation,
-        key: IdempotencyKey::parse(key).unwrap(),
+        key: IdempotencyKey::parse(key).unwrap().into(),
         request: CanonicalRequest { method: "POST", path: "/v1/x".to_owned(), fields },
         window: Window::of(operation),
         now: now(),

@@ -12,7 +12,7 @@ use ledger_core::idempotency::{
 };
 use ledger_core::ids::{Actor, AuditId, CustomerId, Principal, RefundId, StaffId, Tenant, TopupId, TransactionId};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
-use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate, Share};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
@@ -94,13 +94,16 @@ impl Handler {
                 key_phase: KeyPhase::Mandatory,
                 assets,
                 co2: Co2Terms { rate: rate("0.01"), source: "estimate".to_owned(), version: "1".to_owned() },
-                points_rate: rate("0.01"),
+                points_rate: Share::parse("0.01").unwrap(),
                 card_cap: yen(1_000_000),
-                card_bonus_rate: rate("0"),
+                card_bonus_rate: Share::parse("0").unwrap(),
                 card_pin: CardPinTerms::NotUsed,
                 spent_points,
                 due_shards: Shards::new(4).unwrap(),
-                topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),
+                topup: Some(TopupTerms {
+                    points_rate: Share::parse("0.01").unwrap(),
+                    abandoned_after: Duration::from_secs(86_400),
+                }),
                 requests_per_second: None,
                 hold_hours: None,
                 limits: None,
@@ -271,7 +274,7 @@ impl Handler {
             operation: effect.as_ref().map_or(flight.operation, |effect| effect.operation),
             principal: flight.principal,
             actor: Actor::Stripe,
-            key: flight.key.as_str().to_owned(),
+            key: flight.key.clone(),
             now: self.now,
         };
         let draft = effect.map_or_else(Draft::default, |effect| effect.draft);
@@ -391,7 +394,7 @@ impl Handler {
             principal,
             actor,
             operation,
-            key: IdempotencyKey::parse(key).unwrap(),
+            key: IdempotencyKey::parse(key).unwrap().into(),
             request: CanonicalRequest { method: "POST", path: "/v1/x".to_owned(), fields: Fields::new() },
             window: Window::of(operation),
             now: self.now,

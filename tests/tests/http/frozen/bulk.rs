@@ -147,7 +147,7 @@ async fn customer_is_granted_to_once_without_the_marker_of_the_grant() {
     // As if the progress had not been stored, and one marker had expired.
     world.plant(old).await;
     let books = world.books().await;
-    let markers = books.under("card_op_idem#bulk_grant#").filter(|(_, sk, _)| sk.ends_with(&lost.id));
+    let markers = books.under("ledger_idem#bulk_grant#").filter(|(_, sk, _)| sk.ends_with(&lost.id));
     let markers: Vec<(String, String)> = markers.map(|(pk, sk, _)| (pk.to_owned(), sk.to_owned())).collect();
     assert_eq!(markers.len(), 1);
     for (pk, sk) in markers {

@@ -7,7 +7,7 @@ use ledger_core::money::{Asset, AssetSpec, RegionalKey};
 use ledger_core::terms::{AssetTerms, TenantTerms};
 use ledger_local::clock;
 use ledger_runtime::clock::Clock;
-use ledger_tests::audit::{Books, n, s};
+use ledger_tests::audit::{Books, MARKERS, n, s};
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Api, Call, Host, Who, World, host};
@@ -62,7 +62,7 @@ impl Changing {
     /// Changes the tenant's rows, except markers, the profiles that authenticate terminals and the records of members.
     async fn disturb(&self, rows: &Books, (_, concerns, change): Disturbance) {
         for ((pk, sk), row) in &rows.rows {
-            let marker = sk.starts_with("card_op_idem#");
+            let marker = MARKERS.iter().any(|prefix| sk.starts_with(prefix));
             let authentication = (pk.contains("#terminal#") && sk == "PROFILE") || sk.starts_with("STAFF#");
             if !marker && !authentication && concerns(pk, sk) {
                 match change(row) {

@@ -4,7 +4,7 @@ use super::export::{export, found as found_in, reconciled};
 use super::planted::{all, found, remove, stage};
 use ledger_core::dynamo::Item;
 use ledger_runtime::settlement::Ended;
-use ledger_tests::audit::{Books, opt_text, s, text};
+use ledger_tests::audit::{Books, MARKERS, opt_text, s, text};
 use ledger_tests::http::World;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::world::new_id;
@@ -96,7 +96,7 @@ pub(super) fn changed(row: &Item, attribute: &str, value: &str) -> Item {
 /// A row's name in a report.
 fn shown(row: &Item) -> String {
     let sk = text(row, "type");
-    match sk.strip_prefix("card_op_idem#").and_then(|rest| rest.split('#').next()) {
+    match MARKERS.iter().find_map(|prefix| sk.strip_prefix(prefix)).and_then(|rest| rest.split('#').next()) {
         Some(operation) => format!("{} marker of {operation}", owner(row)),
         None => format!("{} {sk}", owner(row)),
     }

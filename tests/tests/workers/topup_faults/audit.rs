@@ -82,7 +82,7 @@ pub(crate) async fn assert_replayed(call: &Call, client: &Actor, answer: &Answer
 
 /// Asserts that no claim is open and none is due.
 pub(crate) fn assert_nothing_in_flight(books: &Books) {
-    for (pk, sk, marker) in books.under("card_op_idem#") {
+    for (pk, sk, marker) in books.markers() {
         let lease = opt_text(marker, "lease_until");
         assert!(lease.is_none(), "{pk} {sk} is {}", text(marker, "state"));
     }

@@ -126,7 +126,7 @@ pub(super) fn commands() -> Vec<Command> {
         terminal,
         owner,
         transaction: TransactionId::new(Uuid::from_u128(25)),
-        key: IdempotencyKey::parse("t-1-8").unwrap(),
+        key: ClaimKey::parse("t-1-8").unwrap(),
         card: CardId::new(Uuid::from_u128(26)),
         amount: yen("1000"),
     };
@@ -175,7 +175,7 @@ pub(super) fn commands() -> Vec<Command> {
         }),
         Command::CashReversal(topup(owner)),
         Command::CashReversal(topup(TerminalOwner::Operator)),
-        Command::CounterOpen { terminal },
+        Command::CounterOpen { terminal: Some(terminal) },
         Command::CashCollection { terminal, amount: yen("1000") },
         Command::Destination { merchant, destination: destination.clone(), seen: None },
         Command::Destination { merchant, destination, seen: digest.clone() },

@@ -210,7 +210,7 @@ pub(super) fn set(store: &mut Store, subject: Subject, id: u128, state: &str) {
 /// Whether a request of the command is stored, and what stops its execution at the decision.
 pub(super) fn outcome(command: &Command, store: &Store) -> (bool, Vec<String>) {
     let (tenant, terms, by, reason) = (tenant(), of_tenant(), member(REQUESTER, "owner"), reason());
-    let items: Vec<Option<Item>> = command.keys(&tenant).iter().map(|key| store.get(key)).collect();
+    let items: Vec<Option<Item>> = command.keys(&tenant, &terms).iter().map(|key| store.get(key)).collect();
     let seen = Seen { items: &items, ..seen_by(command, &terms, (&member(DECIDER, "owner"), &by)) };
     let request = ApprovalRequest { tenant: &tenant, by: &by, command: command.clone(), reason: Some(&reason), seen };
     let is_known = command.account_record(&tenant).is_none_or(|key| store.get(&key).is_some());

@@ -1,7 +1,7 @@
 use super::record::{Attempt, SLOTS, SetPin};
 use super::*;
 use crate::dynamo::{Item, Value};
-use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use crate::idempotency::{CanonicalRequest, Claim, ClaimKey, Fields, Window};
 use crate::ids::{Actor, AuditId, CardId, Principal, Tenant, TerminalId, TransactionId};
 use crate::operation::Operation;
 use crate::plan::Context;
@@ -58,7 +58,7 @@ fn claim(key: &str) -> Claim {
         principal: Principal::Terminal(terminal),
         actor: Actor::Terminal(terminal),
         operation: Operation::CardPay,
-        key: IdempotencyKey::parse(key).unwrap(),
+        key: ClaimKey::parse(key).unwrap(),
         request: CanonicalRequest { method: "POST", path: String::new(), fields: Fields::new() },
         window: Window::WALLET,
         now: cx().now,

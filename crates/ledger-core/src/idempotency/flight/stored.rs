@@ -4,7 +4,7 @@ use super::{Flight, Parked, Phase};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::idempotency::marker::{free, names_of};
-use crate::idempotency::{Claim, Fingerprint, IdempotencyKey};
+use crate::idempotency::{Claim, ClaimKey, Fingerprint};
 use crate::ids::{Principal, Tenant, TopupId, parse_uuid};
 use crate::keys::{Shards, attr};
 use crate::operation::Operation;
@@ -51,7 +51,7 @@ impl Flight {
             tenant: Tenant::parse(tenant).map_err(|_| ItemError::invalid(attr::PK))?,
             principal: item.parsed("principal", Principal::parse)?,
             operation: item.named("operation", Operation::parse)?,
-            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
+            key: item.parsed("idempotency_key", ClaimKey::parse)?,
             fingerprint: Fingerprint::read(item)?,
             resource: item.parsed("resource", parse_uuid)?,
             topup: item.parsed("topup_id", TopupId::parse)?,

@@ -27,7 +27,7 @@ fn claim() -> Claim {
         principal: Principal::Customer(customer),
         actor: Actor::Customer(customer),
         operation: Operation::Topup,
-        key: IdempotencyKey::parse("k").unwrap(),
+        key: ClaimKey::parse("k").unwrap(),
         request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new().with("a", "1") },
         window: Window::PSP,
         now: now(),

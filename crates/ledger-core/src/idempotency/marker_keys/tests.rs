@@ -1,7 +1,7 @@
 use super::*;
 use crate::dynamo::{Item, Value as Stored};
 use crate::idempotency::{
-    Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, MarkerError, MarkerState, NewAnswer,
+    Answer, CanonicalRequest, Claim, ClaimKey, Fields, KeyVerdict, Marker, MarkerError, MarkerState, NewAnswer,
     SecretAnswer, Window,
 };
 use crate::ids::{Actor, CustomerId, Principal, Tenant};
@@ -37,7 +37,7 @@ fn claim(key: &str) -> Claim {
         principal: Principal::Customer(customer),
         actor: Actor::Customer(customer),
         operation: Operation::PaymentCode,
-        key: IdempotencyKey::parse(key).unwrap(),
+        key: ClaimKey::parse(key).unwrap(),
         request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new() },
         window: Window::WALLET,
         now: Timestamp::from_millis(1_764_000_000_000),

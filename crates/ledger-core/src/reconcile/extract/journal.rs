@@ -8,7 +8,7 @@ use super::{Observation, Observations, StoredItem, digest, nums};
 use crate::account::{self, Account, Bucket, TenantAccount};
 use crate::approvals::ApprovalState;
 use crate::dynamo::{Attributes, ItemError};
-use crate::idempotency::{IdempotencyKey, Phase, StoredState, Window};
+use crate::idempotency::{ClaimKey, LedgerKey, Phase, StoredState, Window};
 use crate::ids::{ApprovalId, SettlementId, TopupId, TransactionId};
 use crate::journal::CREDITED_BY;
 use crate::journal::{JournalEntry, PAYMENT_STATUS};
@@ -51,7 +51,7 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     let mut observed = vec![at.fact(GroupFact::Entry(entry.id, EntryFact::Entry { home, operation, key: key_digest }))];
     observed.extend(unbalanced(at, entry));
     let window = Window::of(operation);
-    let born = IdempotencyKey::parse(key).ok().and_then(|key| key.born());
+    let born = ClaimKey::parse(key).ok().and_then(|key| key.born());
     let window_ms = window.replay.saturating_add(window.refused).as_millis();
     let fact = KeyFact {
         at: millis,
@@ -240,7 +240,7 @@ pub(super) fn event(at: &StoredItem<'_>) -> Observations {
 pub(super) fn approval(at: &StoredItem<'_>) -> Observations {
     let id = at.item.parsed("approval_id", ApprovalId::parse)?;
     at.check_key("approval_id", id, at.after(APPROVAL))?;
-    let observed = reference_by(at, &format!("approval:{id}"), "transaction_id")?;
+    let observed = reference_by(at, LedgerKey::of_approval(id).as_str(), "transaction_id")?;
     match at.item.named("state", ApprovalState::parse)? {
         ApprovalState::Approved => Ok(observed),
         ApprovalState::Pending | ApprovalState::Rejected | ApprovalState::Withdrawn | ApprovalState::Stale

@@ -1,12 +1,9 @@
 //! The kinds of items in the table, by partition and sort key.
 
 use crate::keys::{
-    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED, FILE, FILE_PART,
-    JOB_LINE, LOOKUP, NOTICE, OWN, PERSON, SUBJECT, TERMS, TRANSFER, sk,
+    ACTIVE, APPROVAL, ASSET_BUDGET, BREAK, CALLERS_MARKER, CASH_COLLECTION, CLOSED_DAY, DAY_TOTALS, DEPOSIT_REVERSED,
+    FILE, FILE_PART, JOB_LINE, LEDGERS_MARKER, LOOKUP, NOTICE, OWN, PERSON, SUBJECT, TERMS, TRANSFER, sk,
 };
-
-/// The prefix of the sort keys of markers, which only this module reads.
-pub(super) const MARKER: &str = "card_op_idem#";
 
 /// A kind of item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,7 +140,8 @@ impl ItemKind {
         Some(match (partition, sort_key) {
             ("customer" | "card" | "merchant" | OWN, _) if is(sk::TXN) => Self::Entry,
             ("customer" | "card" | "merchant" | "terminal", _) if is(sk::TXNREF) => Self::Reference,
-            ("customer" | "merchant" | "terminal" | "staff", _) if is(MARKER) => Self::Marker,
+            ("customer" | "merchant" | "terminal" | "staff", _) if is(CALLERS_MARKER) => Self::Marker,
+            ("customer" | "merchant" | "staff", _) if is(LEDGERS_MARKER) => Self::Marker,
             ("customer" | "merchant", _) if is(sk::BALANCE) => Self::Balance,
             ("terminal", "PROFILE") => Self::Terminal,
             ("customer" | "merchant" | "terminal", _) if is(LOOKUP) => Self::Profile,

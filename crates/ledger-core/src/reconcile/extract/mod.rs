@@ -23,10 +23,9 @@ use crate::dynamo::{Attributes, Item, ItemError};
 use crate::form::check_form;
 use crate::ids::Tenant;
 use crate::journal::expand;
-use crate::keys::{self, Key, attr, kind_of};
+use crate::keys::{self, CALLERS_MARKER, Key, LEDGERS_MARKER, attr, kind_of};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
-use kind::MARKER;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -209,7 +208,7 @@ impl StoredItem<'_> {
 
     /// The operation in the sort key of a marker.
     fn marked_operation(&self) -> Option<&str> {
-        self.sk.strip_prefix(MARKER)?.split('#').next()
+        [CALLERS_MARKER, LEDGERS_MARKER].iter().find_map(|prefix| self.sk.strip_prefix(prefix))?.split('#').next()
     }
 
     fn since(&self, attribute: &str) -> Result<Timestamp, ItemError> {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::account::{Posting, TenantAccount};
 use crate::forms;
-use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use crate::idempotency::{Answer, CanonicalRequest, Claim, ClaimKey, Fields, Window};
 use crate::ids::{Actor, CustomerId, Principal, Tenant, TransactionId};
 use crate::keys::{Partition, Shards};
 use crate::money::{Amount, AssetSpec, RegionalKey};
@@ -43,7 +43,7 @@ fn assembled(entry: Entry, items: Vec<TransactItem>) -> Result<Transaction, Buil
         principal: Principal::Customer(customer(1)),
         actor: Actor::Customer(customer(1)),
         operation: Operation::Transfer,
-        key: IdempotencyKey::parse("k").unwrap(),
+        key: ClaimKey::parse("k").unwrap(),
         request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new() },
         window: Window::WALLET,
         now: now(),
