@@ -110,7 +110,8 @@ fn tie_to_an_own_account_keeps_from_rejecting_and_withdrawing() {
     let own = declaring(DECIDER, "owner", BeneficiaryKind::Own);
     let holders = resolved(&grant(), &[&own]);
     let four_eyes = PlanRefusal::Refused(Failure::FourEyes);
-    let withdrawn = |by: &StaffMember, holders: Option<&Holders>| plan_withdraw(&tenant(), &approval, (by, holders), &cx());
+    let withdrawn =
+        |by: &StaffMember, holders: Option<&Holders>| plan_withdraw(&tenant(), &approval, (by, holders), &cx());
     assert_eq!(plan_reject(&tenant(), &approval, (&own, &holders), &cx()).unwrap_err(), four_eyes);
     assert_eq!(withdrawn(&own, Some(&holders)).unwrap_err(), four_eyes);
     let untied = member(DECIDER, "owner");
