@@ -72,7 +72,7 @@ async fn terminal_reverses_a_refund_for_ten_minutes() {
 async fn owner_withdraws_no_command_of_another_about_an_own_account() {
     let world = World::new("pairs-withdraw").await;
     let (customer, owner) = (world.customer().await, &world.second.who);
-    let body = json!({"direction": "debit", "amount": "1", "reason_code": "correction", "note": "twice",
+    let body = json!({"direction": "credit", "amount": "1", "reason_code": "correction", "note": "twice",
         "customer_id": customer.id});
     let adjusts = || Call::post("/v1/admin/adjustments", &world.operator.who, &body).key(new_key());
     let tied = stored(&world, &adjusts()).await;
@@ -87,7 +87,7 @@ async fn owner_withdraws_no_command_of_another_about_an_own_account() {
     }
     // Nor a change of the own record.
     let path = format!("/v1/admin/staff/{}", world.second.id);
-    let change = Call::patch(&path, &world.operator.who, &json!({"roles": ["owner", "auditor"]})).key(new_key());
+    let change = Call::patch(&path, &world.operator.who, &json!({"roles": ["owner", "approver"]})).key(new_key());
     let about = stored(&world, &change).await;
     for verb in ["approve", "reject", "withdraw"] {
         let _ = world.api.settle(&decides(verb, &about, owner)).await.problem(403, "four_eyes_required");
