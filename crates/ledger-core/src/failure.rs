@@ -26,7 +26,7 @@ pub enum Failure {
     RefundRoomExceeded,
     /// The budget of the asset is too small.
     BudgetExceeded,
-    /// The terminal may no longer reverse its cash top-up.
+    /// The time in which a terminal may reverse its top-up, its refund or its charge has passed.
     ReversalTooLate,
     /// The payment needs the card's PIN, and none was typed or the card has none.
     PinRequired,

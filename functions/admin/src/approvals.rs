@@ -176,6 +176,10 @@ pub(crate) const WITHDRAW: Keyed = Endpoint::post("/v1/admin/approvals/{approval
     .id("approval_id", "The approval's id.")
     .ok::<ApprovalView>("Withdrawn")
     .problems(&[Code::ApprovalExpired])
+    .when(
+        Code::FourEyesRequired,
+        "the caller is an owner who did not request it, and an account that it is for is the caller's",
+    )
     .when(Code::WrongState, "it is already decided on")
     .when(Code::NotFound, "no such command")
     .keyed(Operation::ApprovalWithdraw);

@@ -2,6 +2,7 @@
 
 use crate::approvals;
 use crate::cards::current_terms;
+use crate::customers::record_read;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::account::Account;
@@ -20,6 +21,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, Params, PathId, SentText};
 use ledger_runtime::views::{CardChangeView, CardView, Page, words};
@@ -34,7 +36,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/cards")
     .about(
         "Ids that the ledger makes are in the order of issue. A card is listed a moment after it is issued. With `state`, \
          `from` or `to`, a page may have fewer items than `limit`, or none, and still a `next_cursor`. With `owner`, all \
-         cards of that customer are on one page.",
+         cards of that customer are on one page; it also needs `customers.read`, and the audit trail shows who read them.",
     )
     .permission(Permission::CardsRead)
     .pages_of::<CardView>()
@@ -59,8 +61,10 @@ pub(crate) async fn list(
     let from = from.and_then(UtcDay::previous).map(UtcDay::end);
     let filter = CardFilter { status, from, to: to.map(UtcDay::end) };
     let Some(owner) = owner else { return Ok(Json(app.cards(who.tenant(), filter, page).await?)) };
+    permission::require(&app, &who.member(), Permission::CustomersRead).await?;
     let (cards, now) = (app.cards_of(who.tenant(), owner).await?.ok_or_else(Problem::not_found)?, app.now());
     let items = cards.iter().filter(|card| filter.admits(card, now)).map(|card| CardView::at(card, now));
+    record_read(&app, &who, owner).await?;
     Ok(Json(Page { items: items.collect(), next_cursor: None }))
 }
 

@@ -199,6 +199,7 @@ pub(crate) async fn record_read(app: &App, who: &Admin, customer: CustomerId) ->
 
 pub(crate) const LIMITS: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}/limits")
     .summary("Returns a customer's limits, what is used of them and when they reset.")
+    .about("The audit trail shows who read them.")
     .permission(Permission::CustomersRead)
     .id("customer_id", "The customer's id.")
     .ok::<LimitsView>("The limits")
@@ -215,7 +216,9 @@ pub(crate) async fn limits(
         return Err(Problem::not_found());
     }
     let terms = app.terms(who.tenant()).await?;
-    Ok(Json(LimitsView::of_customer(&terms, &items, app.now())?))
+    let view = LimitsView::of_customer(&terms, &items, app.now())?;
+    record_read(&app, &who, id).await?;
+    Ok(Json(view))
 }
 
 /// A problem that names the attribute of a legacy record that cannot be read.

@@ -1,9 +1,12 @@
 //! `GET /v1/admin/{customers|merchants|terminals}/{id}/operations/{operation}?key=`: what became of a request that a
 //! customer, merchant or terminal sent.
 
+use crate::customers::record_read;
+use crate::transactions::existing;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::ids::{CustomerId, MerchantId, Principal, TerminalId};
+use ledger_core::keys::Partition;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::{Admin, Caller};
@@ -19,6 +22,9 @@ const KEY: Parameter =
     Parameter::required_in_query("key", "The idempotency key, URL-encoded.", Kind::Text("order-4711"));
 const ABOUT: &str = "The stored response is not shown: it may contain a one-time secret. `not_known_yet` is not final: the \
                      original request may still arrive.";
+
+const ABOUT_OF_CUSTOMER: &str = "The stored response is not shown: it may contain a one-time secret. `not_known_yet` is not final: the \
+                                 original request may still arrive. The audit trail shows who read it.";
 
 /// What became of another's request. The stored response is not shown.
 #[derive(Debug, Serialize, ToSchema)]
@@ -64,14 +70,14 @@ struct Named {
 
 pub(crate) const OF_CUSTOMER: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}/operations/{operation}")
     .summary("Returns the state of one of a customer's idempotency keys.")
-    .about(ABOUT)
+    .about(ABOUT_OF_CUSTOMER)
     .permission(Permission::CustomersRead)
     .id("customer_id", "The customer's id.")
     .parameter(OPERATION)
     .parameter(KEY)
     .ok::<KeyView>("The state of the key")
     .problems(&[Code::IdempotencyKeyInvalid])
-    .when(Code::NotFound, "no such operation");
+    .when(Code::NotFound, "no such operation, or no such customer");
 
 pub(crate) async fn of_customer(
     State(app): State<App>,
@@ -80,7 +86,10 @@ pub(crate) async fn of_customer(
     params: Params,
 ) -> Result<Json<KeyView>, Problem> {
     let id = CustomerId::parse(&id).map_err(|_| Problem::not_found())?;
-    look_up(&app, &who, Principal::Customer(id), &operation, params).await
+    let _ = existing(&app, &Partition::customer(who.tenant(), id).profile()).await?;
+    let found = look_up(&app, &who, Principal::Customer(id), &operation, params).await?;
+    record_read(&app, &who, id).await?;
+    Ok(found)
 }
 
 pub(crate) const OF_MERCHANT: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/operations/{operation}")

@@ -44,12 +44,13 @@ pub(crate) const HOLDS: Endpoint = Endpoint::get("/v1/admin/holds")
     .summary("Lists open holds, the one that expires first first.")
     .about(
         "Holds that were just opened may be missing for a moment. A page may have fewer items than `limit`, or none, and \
-         still a `next_cursor`.",
+         still a `next_cursor`. With `customer_id` it also needs `customers.read`, and the audit trail shows who read them.",
     )
     .permission(Permission::MerchantsRead)
     .pages_of::<HoldView>()
     .parameter(Parameter::in_query("merchant_id", "Holds for this merchant.", Kind::Id))
-    .parameter(Parameter::in_query("customer_id", "Holds of this customer's money.", Kind::Id));
+    .parameter(Parameter::in_query("customer_id", "Holds of this customer's money.", Kind::Id))
+    .when(Code::NotFound, "no such customer");
 
 pub(crate) async fn holds(
     State(app): State<App>,
@@ -62,8 +63,21 @@ pub(crate) async fn holds(
     let customer = customer.map(|id| request::id("customer_id", &id, CustomerId::parse)).transpose()?;
     let page = params.pair_page()?;
     params.finish()?;
+    if let Some(customer) = customer {
+        require_customer(&app, &who, customer).await?;
+    }
     let filter = HoldFilter { merchant, payer: customer.map(Account::Customer) };
-    app.open_holds(who.tenant(), page, filter).await.map(Json)
+    let page = app.open_holds(who.tenant(), page, filter).await?;
+    if let Some(customer) = customer {
+        customers::record_read(&app, &who, customer).await?;
+    }
+    Ok(Json(page))
+}
+
+/// Requires that the caller may read customers, and that the customer exists.
+async fn require_customer(app: &App, who: &Admin, customer: CustomerId) -> Result<(), Problem> {
+    permission::require(app, &who.member(), Permission::CustomersRead).await?;
+    existing(app, &Partition::customer(who.tenant(), customer).profile()).await.map(drop)
 }
 
 const OF_TENANT: &str = "What was sealed last is first: newest first, except what was sealed late. The worker seals within two minutes, so \
@@ -129,8 +143,7 @@ async fn of_tenant(
             Ok(Json(Page { items, next_cursor }))
         }
         TenantListing::OfCustomer(customer, wanted) => {
-            permission::require(app, &who.member(), Permission::CustomersRead).await?;
-            let _ = existing(app, &Partition::customer(tenant, *customer).profile()).await?;
+            require_customer(app, who, *customer).await?;
             let of = (kind, *customer);
             let page = app.customer_records(tenant, of, wanted.listing, &wanted.filter).await?;
             customers::record_read(app, who, *customer).await?;

@@ -98,7 +98,8 @@ pub(crate) const REVERSE: Keyed = Endpoint::post("/v1/terminal/operations/{opera
     .when(Code::InsufficientBalance, "the amount of the top-up, or its granted bonus, is already spent")
     .when(Code::WrongState, "the payment is already refunded, or the merchant is suspended and this is not its payment")
     .when(Code::RefundRoomExceeded, "the payment is older than ten minutes, and its merchant may not refund so much")
-    .problems(&[Code::ReversalTooLate])
+    .when(Code::ReversalTooLate, "the top-up or the refund is older than ten minutes")
+    .when(Code::CashNotOutstanding, "the cash of a counter's top-up was collected: the counter has less")
     .when(Code::NotFound, "no such operation")
     .keyed(Operation::CardReverse);
 

@@ -113,7 +113,11 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
             let holders = holders(&approval.command, &[&decider])?;
             plan_reject(tenant, &approval, (&decider, &holders), cx)?.draft
         }
-        ApprovalDoes::Withdraw { by, approval } => plan_withdraw(tenant, &stored(approval), &named(by), cx)?.draft,
+        ApprovalDoes::Withdraw { by, approval } => {
+            let (approval, by) = (stored(approval), named(by));
+            let holders = holders(&approval.command, &[&by])?;
+            plan_withdraw(tenant, &approval, (&by, Some(&holders)), cx)?.draft
+        }
         ApprovalDoes::WithdrawOfDisabled { by, approval } => {
             let approval = stored(approval);
             let requester = member(approval.requested_by);

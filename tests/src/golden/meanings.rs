@@ -261,7 +261,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
 }
 
 /// Failures in order of precedence, highest first.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 20] = [
     "stale_plan",
     "account_missing",
     "already_exists",
@@ -270,7 +270,9 @@ const ORDER: [&str; 18] = [
     "wrong_state",
     "approval_expired",
     "cash_room_exceeded",
+    "cash_not_outstanding",
     "refund_room_exceeded",
+    "budget_exceeded",
     "reversal_too_late",
     "pin_required",
     "pin_locked",

@@ -42,6 +42,7 @@ mod merchant_qr;
 mod migration;
 mod migration_endpoints;
 mod openapi;
+mod pairs;
 mod payment_days;
 mod permissions;
 mod rate;

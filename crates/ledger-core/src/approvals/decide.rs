@@ -128,29 +128,35 @@ pub fn plan_reject(
     cx: &Context,
 ) -> Result<Planned<Approval>, PlanRefusal> {
     may_decide(approval.requested_by, approval.state(cx.now), decider)?;
-    holders.are_of(&approval.command.scope())?;
-    let ties = holders.may_ask(decider.id)?.to_vec();
+    let ties = may_end(approval, decider, holders)?;
     Ok(changed(tenant, approval, (ApprovalState::Rejected, Operation::ApprovalReject), (decider, ties), cx))
 }
 
-/// Withdraws a command, as its requester or as an owner.
+/// Withdraws a command, as its requester or as an owner. `holders` are required of an owner who did not request it: an owner
+/// does not end another's command about an own account.
 ///
 /// # Errors
-/// [`PlanRefusal::Denied`] for another person, otherwise as [`plan_approve`].
+/// [`PlanRefusal::Denied`] for another person, otherwise as [`plan_reject`].
 pub fn plan_withdraw(
     tenant: &Tenant,
     approval: &Approval,
-    by: &StaffMember,
+    (by, holders): (&StaffMember, Option<&Holders>),
     cx: &Context,
 ) -> Result<Planned<Approval>, PlanRefusal> {
     if !by.may(Permission::ApprovalsRequest) {
         return Err(PlanRefusal::Denied(Permission::ApprovalsRequest));
     }
-    if by.id != approval.requested_by && !by.is_owner() {
+    let is_own = by.id == approval.requested_by;
+    if !is_own && !by.is_owner() {
         return Err(PlanRefusal::Denied(Permission::StaffManage));
     }
     is_pending_at(approval.state(cx.now))?;
-    Ok(withdrawn(tenant, approval, by, by, cx))
+    let ties = if is_own {
+        Vec::new()
+    } else {
+        may_end(approval, by, holders.ok_or(PlanRefusal::Refused(Failure::FourEyes))?)?
+    };
+    Ok(withdrawn(tenant, approval, (by, by), ties, cx))
 }
 
 /// Withdraws a command of a member who is disabled; `by` disabled the member.
@@ -168,25 +174,19 @@ pub fn plan_withdraw_of_disabled(
         return Err(PlanRefusal::Refused(Failure::StalePlan));
     }
     is_pending_at(approval.state(cx.now))?;
-    Ok(withdrawn(tenant, approval, requester, by, cx))
+    Ok(withdrawn(tenant, approval, (requester, by), Vec::new(), cx))
 }
 
 /// Withdraws a command while the record of `seen` is as it was read.
 fn withdrawn(
     tenant: &Tenant,
     approval: &Approval,
-    seen: &StaffMember,
-    by: &StaffMember,
+    (seen, by): (&StaffMember, &StaffMember),
+    ties: Vec<Tie>,
     cx: &Context,
 ) -> Planned<Approval> {
-    let decision = Decision {
-        state: ApprovalState::Withdrawn,
-        by: by.id,
-        at: cx.now,
-        transaction_id: None,
-        named: None,
-        ties: Vec::new(),
-    };
+    let decision =
+        Decision { state: ApprovalState::Withdrawn, by: by.id, at: cx.now, transaction_id: None, named: None, ties };
     let pending = Clause { condition: state_is_pending(), failure: Failure::WrongState };
     let update = update(approval, &decision);
     let key = keys::approval(tenant, approval.id);
@@ -215,6 +215,15 @@ pub fn may_approve(
     }
     holders.are_of(&approval.command.scope())?;
     holders.may_decide(decider.id).map(<[Tie]>::to_vec)
+}
+
+/// Checks that a member may end another's command without executing it, and returns the ties of the member, to be recorded.
+fn may_end(approval: &Approval, by: &StaffMember, holders: &Holders) -> Result<Vec<Tie>, PlanRefusal> {
+    if approval.command.is_about(by) {
+        return Err(PlanRefusal::Refused(Failure::FourEyes));
+    }
+    holders.are_of(&approval.command.scope())?;
+    holders.may_ask(by.id).map(<[Tie]>::to_vec)
 }
 
 /// Checks that a member may decide on a command. The guards of the transaction check it again, exactly.

@@ -189,15 +189,15 @@ fn both() -> (StaffMember, StaffMember) {
 
 #[test]
 fn every_action_is_refused_in_every_state_but_pending() {
-    let (decider, requester) = both();
+    let ((decider, requester), owner) = (both(), member(DECIDER, "owner"));
     for state in ApprovalState::ALL {
         let approval = in_state(state);
         assert_eq!(approval.state(cx().now), state);
         let actions = [
             approve(&approval, &decider, &requester).map(|_| ()),
             plan_reject(&tenant(), &approval, (&decider, seen(&terms()).holders), &cx()).map(|_| ()),
-            plan_withdraw(&tenant(), &approval, &requester, &cx()).map(|_| ()),
-            plan_withdraw(&tenant(), &approval, &member(DECIDER, "owner"), &cx()).map(|_| ()),
+            plan_withdraw(&tenant(), &approval, (&requester, None), &cx()).map(|_| ()),
+            plan_withdraw(&tenant(), &approval, (&owner, Some(seen(&terms()).holders)), &cx()).map(|_| ()),
         ];
         let expected = match state {
             ApprovalState::Pending => Ok(()),
@@ -295,7 +295,7 @@ fn who_may_not_decide_is_refused() {
     }
     let named = named(BeneficiaryKind::Own);
     assert_eq!(StaffMember::read(Employer::Operator, &named.item()).unwrap(), named);
-    let stranger = plan_withdraw(&tenant(), &approval, &member(DECIDER, "treasurer"), &cx()).unwrap_err();
+    let stranger = plan_withdraw(&tenant(), &approval, (&member(DECIDER, "treasurer"), None), &cx()).unwrap_err();
     assert_eq!(stranger, PlanRefusal::Denied(Permission::StaffManage));
 }
 

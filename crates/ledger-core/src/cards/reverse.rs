@@ -49,7 +49,7 @@ pub struct CardReverse<'a> {
 /// Who reverses an operation of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReversedBy {
-    /// The terminal: its cash top-ups for ten minutes, and of a suspended merchant only payments.
+    /// The terminal: its cash top-ups and refunds for ten minutes, and of a suspended merchant only payments.
     Terminal,
     /// The operator, at any time and in every state of the terminal, also of a suspended merchant.
     Operator,
@@ -115,8 +115,10 @@ fn check_may_undo(command: &CardReverse<'_>, original: &JournalEntry, cx: &Conte
     if command.at.is_closing() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
+    // Both take money from the card, which its holder may rely on after that. A late payment takes refund room instead.
+    let debits_card = of != Operation::CardPay;
     let is_late = cx.now.since(original.created_at) > REVERSAL_TIME;
-    if by_terminal && of == Operation::CardTopup && is_late {
+    if by_terminal && debits_card && is_late {
         return Err(PlanRefusal::Refused(Failure::ReversalTooLate));
     }
     Ok(())
@@ -193,7 +195,7 @@ fn undo(
         let charge = changes.first().and_then(Delta::size).ok_or(PlanRefusal::Refused(Failure::WrongState))?;
         let guard = match command.by {
             ReversedBy::Terminal => TerminalGuard::Active,
-            ReversedBy::Operator => TerminalGuard::Holding,
+            ReversedBy::Operator => TerminalGuard::AnyState,
         };
         items.push(forms::give_cash_room_back(&command.terminal, owner, (&charge, guard), cx.now));
         details.insert(CASH.to_owned(), Value::s(cash));

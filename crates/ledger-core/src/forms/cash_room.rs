@@ -32,8 +32,8 @@ pub(crate) const COVERED: &str = "covered";
 pub enum TerminalGuard {
     /// An active one.
     Active,
-    /// One in any state. A counter only if it has the cash: what was collected is no longer there.
-    Holding,
+    /// One in any state.
+    AnyState,
 }
 
 /// Takes room for cash that the terminal takes. Fails with `CashRoomExceeded` without enough room, and with
@@ -47,7 +47,7 @@ pub fn take_cash_room(terminal: &Partition, owner: TerminalOwner, cash: &Amount,
 }
 
 /// Gives the room back of cash that was returned. Fails with `WrongState` if the terminal is another's, or is not active
-/// where it must be, and with `CashNotOutstanding` if a counter must have the cash and has less.
+/// where it must be, and with `CashNotOutstanding` if a counter has less cash that was not collected.
 #[must_use]
 pub fn give_cash_room_back(
     terminal: &Partition,
@@ -55,10 +55,11 @@ pub fn give_cash_room_back(
     (cash, guard): (&Amount, TerminalGuard),
     now: Timestamp,
 ) -> TransactItem {
-    let clauses = match guard {
+    let mut clauses = match guard {
         TerminalGuard::Active => active_terminal_of(owner),
-        TerminalGuard::Holding => holding(owner, cash),
+        TerminalGuard::AnyState => vec![exists(), owned_by(owner, Failure::WrongState)],
     };
+    clauses.extend(holds_cash(owner, cash));
     moved(terminal.profile(), owner, &cash.credit(), clauses, now)
 }
 
@@ -119,17 +120,17 @@ pub(crate) fn owned_by(owner: TerminalOwner, failure: Failure) -> Clause {
     Clause { condition, failure }
 }
 
-fn holding(owner: TerminalOwner, cash: &Amount) -> Vec<Clause> {
-    let mut clauses = vec![exists(), owned_by(owner, Failure::WrongState)];
+/// Requires of a counter that it has the cash: what was collected is not at the counter.
+// INVARIANT: every reversal of a cash top-up at a counter has this clause, so `cash_outstanding` is never below zero.
+fn holds_cash(owner: TerminalOwner, cash: &Amount) -> Option<Clause> {
     match owner {
         // The cash of a till is a debt of its merchant, and nothing of it is outstanding at the till.
-        TerminalOwner::Merchant(_) => {}
+        TerminalOwner::Merchant(_) => None,
         TerminalOwner::Operator => {
             let condition = Condition::compare(CASH_OUTSTANDING, Cmp::Ge, "returned", Value::N(cash.text()));
-            clauses.push(Clause { condition, failure: Failure::CashNotOutstanding });
+            Some(Clause { condition, failure: Failure::CashNotOutstanding })
         }
     }
-    clauses
 }
 
 fn active_terminal_of(owner: TerminalOwner) -> Vec<Clause> {

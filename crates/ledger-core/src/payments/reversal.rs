@@ -11,7 +11,7 @@ use crate::transaction::{Clause, Role, TransactItem};
 use crate::words::words;
 use std::time::Duration;
 
-/// For how long a terminal may reverse its own cash top-up, and a payment without refund room.
+/// For how long a terminal may reverse its own cash top-up, refund or charge, and a payment without refund room.
 pub const REVERSAL_TIME: Duration = Duration::from_secs(10 * 60);
 
 words! {

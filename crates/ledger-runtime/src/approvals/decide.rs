@@ -59,7 +59,13 @@ impl App {
         cx: &Context,
     ) -> Result<Planned<Approval>, PlanError> {
         let (approval, by) = self.approval_and_member(claim, who, id, Permission::ApprovalsRequest).await?;
-        Ok(plan_withdraw(who.tenant(), &approval, &by, cx)?)
+        let tenant = who.tenant();
+        let holders = if by.id == approval.requested_by {
+            None
+        } else {
+            Some(self.holders_at_decision(tenant, &approval, (&by, None), &ReadBefore::new()).await??)
+        };
+        Ok(plan_withdraw(tenant, &approval, (&by, holders.as_ref()), cx)?)
     }
 
     /// Reads a command, and the record of the member who decides on it or withdraws it.

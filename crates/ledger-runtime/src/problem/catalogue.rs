@@ -56,7 +56,7 @@ impl Problem {
             Failure::CashNotOutstanding => "The counter has less cash that was not collected: count it again.",
             Failure::RefundRoomExceeded => "The refund room does not allow the amount: the operator sets the ceiling.",
             Failure::BudgetExceeded => "The budget of the asset does not allow the amount: the operator raises it.",
-            Failure::ReversalTooLate => "The time for reversing the top-up at the terminal has passed.",
+            Failure::ReversalTooLate => "The time for reversing it at the terminal has passed.",
             Failure::PinRequired => "The payment needs the card's PIN, or the card has none: its owner sets one.",
             Failure::PinLocked => "The card's PIN is locked: the operator resets it.",
             Failure::PinWrong => "The card's PIN is another one.",

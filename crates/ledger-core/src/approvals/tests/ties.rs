@@ -101,3 +101,27 @@ fn holders_of_another_command_are_refused() {
     let refused = approved(&approval, &of_requester, (&decider, &requester)).unwrap_err();
     assert_eq!(refused, PlanRefusal::Refused(Failure::FourEyes));
 }
+
+/// A tie of the family does not keep a member from it: nothing is executed.
+#[test]
+fn tie_to_an_own_account_keeps_from_rejecting_and_withdrawing() {
+    let requester = member(REQUESTER, "treasurer");
+    let approval = requested(&requester, grant()).unwrap();
+    let own = declaring(DECIDER, "owner", BeneficiaryKind::Own);
+    let holders = resolved(&grant(), &[&own]);
+    let four_eyes = PlanRefusal::Refused(Failure::FourEyes);
+    let withdrawn =
+        |by: &StaffMember, holders: Option<&Holders>| plan_withdraw(&tenant(), &approval, (by, holders), &cx());
+    assert_eq!(plan_reject(&tenant(), &approval, (&own, &holders), &cx()).unwrap_err(), four_eyes);
+    assert_eq!(withdrawn(&own, Some(&holders)).unwrap_err(), four_eyes);
+    let untied = member(DECIDER, "owner");
+    assert_eq!(withdrawn(&untied, None).unwrap_err(), four_eyes, "the ties were not resolved");
+    let of_another = resolved(&many(2), &[&untied]);
+    assert_eq!(withdrawn(&untied, Some(&of_another)).unwrap_err(), PlanRefusal::Refused(Failure::StalePlan));
+    let family = declaring(DECIDER, "owner", BeneficiaryKind::Family);
+    let of_family = resolved(&grant(), &[&family]);
+    let ended = withdrawn(&family, Some(&of_family)).unwrap().receipt;
+    assert_eq!(ended.ties, [tie(&family, TieKind::Family)]);
+    // The requester needs none, whatever the account has become since.
+    assert!(withdrawn(&requester, None).is_ok());
+}
