@@ -15,10 +15,10 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use ledger_core::account::{Account, Posting};
 use ledger_core::forms;
-use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, ClaimKey, Fields, MarkerKeys, Window};
 use ledger_core::ids::{Actor, CustomerId, Principal, Tenant, TransactionId};
 use ledger_core::keys::Shards;
-use ledger_core::money::{Amount, AssetSpec, Rate};
+use ledger_core::money::{Amount, AssetSpec, Rate, Share};
 use ledger_core::operation::Operation;
 use ledger_core::personal::Masked;
 use ledger_core::plan::Context;
@@ -158,7 +158,7 @@ pub(crate) fn claim(amount: &str) -> Claim {
         principal: Principal::Customer(customer('a')),
         actor: Actor::Customer(customer('a')),
         operation: Operation::Transfer,
-        key: IdempotencyKey::parse("k-1").unwrap(),
+        key: ClaimKey::parse("k-1").unwrap(),
         request: CanonicalRequest {
             method: "POST",
             path: "/v1/me/transfers".to_owned(),
@@ -261,9 +261,9 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         key_phase: KeyPhase::parse(key_phase).unwrap(),
         assets: [].into(),
         co2: Co2Terms { rate: Rate::ZERO, source: "x".to_owned(), version: "1".to_owned() },
-        points_rate: Rate::ZERO,
+        points_rate: Share::ZERO,
         card_cap: yen("50000"),
-        card_bonus_rate: Rate::ZERO,
+        card_bonus_rate: Share::ZERO,
         card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,

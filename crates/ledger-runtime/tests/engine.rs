@@ -89,7 +89,7 @@ fn claim(ledger: &Ledger, key: &str, amount: &str) -> Claim {
         principal: Principal::Customer(customer(PAYER)),
         actor: Actor::Customer(customer(PAYER)),
         operation: Operation::Transfer,
-        key: IdempotencyKey::parse(key).unwrap(),
+        key: IdempotencyKey::parse(key).unwrap().into(),
         request: CanonicalRequest {
             method: "POST",
             path: "/v1/me/transfers".to_owned(),
