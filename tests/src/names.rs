@@ -13,6 +13,7 @@ pub fn failure(failure: Failure) -> &'static str {
         Failure::AlreadyExists => "already_exists",
         Failure::FourEyes => "four_eyes",
         Failure::AccountFrozen => "account_frozen",
+        Failure::Decided => "decided",
         Failure::WrongState => "wrong_state",
         Failure::CashRoomExceeded => "cash_room_exceeded",
         Failure::CashNotOutstanding => "cash_not_outstanding",

@@ -6,6 +6,8 @@
 pub enum Failure {
     /// What the plan was made from has changed: the request is read and planned again. Never stored or shown.
     StalePlan,
+    /// The command was decided on, or withdrawn. It comes before what the decision made: a second approval finds both.
+    Decided,
     /// The account, card, payment or code does not exist.
     AccountMissing,
     /// The item to be created exists already.
@@ -47,9 +49,35 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Whether it is about the state of what a command names, and not about an amount. A command that fails so at its request is not
+    /// stored; an amount may suffice at the decision.
+    pub(crate) const fn is_of_state(self) -> bool {
+        match self {
+            Self::AccountMissing | Self::AlreadyExists | Self::AccountFrozen | Self::WrongState => true,
+            Self::StalePlan
+            | Self::Decided
+            | Self::FourEyes
+            | Self::ApprovalExpired
+            | Self::CashRoomExceeded
+            | Self::CashNotOutstanding
+            | Self::RefundRoomExceeded
+            | Self::BudgetExceeded
+            | Self::ReversalTooLate
+            | Self::PinRequired
+            | Self::PinLocked
+            | Self::PinWrong
+            | Self::OverRefund
+            | Self::CapExceeded
+            | Self::LimitExceeded
+            | Self::Insufficient
+            | Self::RecipientUnavailable => false,
+        }
+    }
+
     /// Every failure, highest precedence first.
     pub const ALL: &'static [Self] = &[
         Self::StalePlan,
+        Self::Decided,
         Self::AccountMissing,
         Self::AlreadyExists,
         Self::FourEyes,
@@ -79,6 +107,7 @@ impl Failure {
             | Self::CapExceeded
             | Self::LimitExceeded
             | Self::OverRefund
+            | Self::Decided
             | Self::WrongState
             | Self::ApprovalExpired
             | Self::CashRoomExceeded
@@ -104,7 +133,7 @@ impl Failure {
             Self::AlreadyExists => "already_exists",
             Self::FourEyes => "four_eyes_required",
             Self::AccountFrozen => "account_frozen",
-            Self::WrongState => "wrong_state",
+            Self::Decided | Self::WrongState => "wrong_state",
             Self::ApprovalExpired => "approval_expired",
             Self::CashRoomExceeded => "cash_room_exceeded",
             Self::CashNotOutstanding => "cash_not_outstanding",

@@ -59,7 +59,7 @@ pub enum TextError {
     #[error("must be kana: katakana or hiragana, letters, digits, spaces and . - ' \u{30fb}")]
     NotKana,
     /// Not an e-mail address.
-    #[error("is not an e-mail address")]
+    #[error("is not an e-mail address of ASCII characters, for example hanako@example.jp: type it in half width")]
     NotAnEmail,
     /// Not a telephone number.
     #[error("is not a telephone number: digits, spaces and hyphens, with an optional leading +")]
@@ -120,7 +120,8 @@ impl FreeText {
                 && domain.split('.').count() > 1
                 && domain.split('.').all(|label| !label.is_empty())
         });
-        if fits && !whole.contains(char::is_whitespace) { Ok(kept) } else { Err(TextError::NotAnEmail) }
+        // Other letters may look like these, and an address must have one spelling.
+        if fits && whole.bytes().all(|byte| byte.is_ascii_graphic()) { Ok(kept) } else { Err(TextError::NotAnEmail) }
     }
 
     /// Reads a telephone number of 6 to 15 digits.
@@ -194,7 +195,19 @@ mod tests {
 
     #[test]
     fn email_and_phone_must_have_their_form() {
-        for bad in ["a", "a@b", "@b.c", "a@b..c", "a b@c.d", "a@b@c.d"] {
+        for bad in [
+            "a",
+            "a@b",
+            "@b.c",
+            "a@b..c",
+            "a b@c.d",
+            "a@b@c.d",
+            "ａ@b.c",
+            "a＠b.c",
+            "\u{430}@b.c",
+            "a@ｂ.c",
+            "a@\u{200b}b.c",
+        ] {
             assert!(FreeText::email(bad).is_err(), "{bad}");
         }
         for bad in ["", "12345", "+81 90 1234 5678 x", "1234567890123456"] {

@@ -105,8 +105,16 @@ impl App {
         let account = command.account_record(who.tenant());
         let (scope, is_account_known) = (command.scope(), account.is_none());
         let first = Resolver::first_of(who.tenant(), &[who.id()], &scope);
-        let wanted = Vec::from_iter([own].into_iter().chain(account).chain(first.iter().cloned()));
-        let mut read = self.ledger().read_for(claim, &wanted).await?.into_iter();
+        let of_guards = command.guarded(who.tenant());
+        let mut wanted = Vec::from_iter([own].into_iter().chain(account).chain(first.iter().cloned()));
+        let more = of_guards.iter().filter(|key| !wanted.contains(key)).cloned();
+        let more = Vec::from_iter(more);
+        wanted.extend(more.iter().cloned());
+        let mut found = self.ledger().read_for(claim, &wanted).await?;
+        let present = wanted.iter().zip(&found).filter(|(key, _)| of_guards.contains(key));
+        let guarded = present.filter_map(|(key, item)| Some((key.clone(), item.clone()?))).collect();
+        found.truncate(wanted.len().saturating_sub(more.len()));
+        let mut read = found.into_iter();
         let by = member(read.next().flatten().as_ref(), command.permission())?;
         if !is_account_known && read.next().flatten().is_none() {
             return Err(PlanError::Missing);
@@ -122,7 +130,10 @@ impl App {
         };
         let holders = &self.holders_with(who.tenant(), [&by], scope, &before).await??;
         let seen = Seen { terms, psp, items, decision, owed: &owed, keys: &keys, holders };
-        Ok(plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?)
+        Ok(plan_request(
+            &ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen, guarded: &guarded },
+            cx,
+        )?)
     }
 
     /// Plans the request of a decision about a top-up.

@@ -89,7 +89,10 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
                 let (terms, items, owed, keys) = (&terms, &items, &owed, &keys);
                 let seen = Seen { terms, psp: None, items, decision, owed, keys, holders };
                 let (command, reason) = (command.clone(), reason.as_ref());
-                Ok(plan_request(&ApprovalRequest { tenant, by: &by, command, reason, seen }, cx)?.draft)
+                let present = |key| world.get(&key).cloned().map(|item| (key, item));
+                let guarded = command.guarded(tenant).into_iter().filter_map(present).collect();
+                let request = ApprovalRequest { tenant, by: &by, command, reason, seen, guarded: &guarded };
+                Ok(plan_request(&request, cx)?.draft)
             })?
         }
         ApprovalDoes::Approve { by, approval, contradiction } => {

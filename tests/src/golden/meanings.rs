@@ -261,8 +261,9 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
 }
 
 /// Failures in order of precedence, highest first.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 21] = [
     "stale_plan",
+    "decided",
     "account_missing",
     "already_exists",
     "four_eyes",

@@ -15,7 +15,7 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
         ("approval", "(NOT #requested_by = :me)") => {
             vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
         }
-        ("approval", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
+        ("approval", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected decided")],
         ("approval", "#expires_at > :now") => {
             vec![(Old::WithOperand("expires_at", ":now"), "rejected approval_expired")]
         }
@@ -37,6 +37,9 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
         }
         ("profile", "#code_until > :now") => vec![(Old::WithOperand("code_until", ":now"), stale)],
         ("profile", "#merchant_id = :merchant") => vec![(Old::With("merchant_id", s("another")), stale)],
+        ("profile", "attribute_not_exists(#closed_at)") => {
+            vec![(Old::With("closed_at", s("2026-11-20T03:00:00.000Z")), "rejected wrong_state")]
+        }
         ("profile", "attribute_not_exists(#sign_in)") => vec![(Old::With("sign_in", s("another")), moved)],
         ("profile", "#sign_in = :sign_in") => {
             vec![(Old::Without("sign_in"), moved), (Old::With("sign_in", s("another")), moved)]

@@ -138,7 +138,14 @@ pub async fn stored_grant(world: &World, customer: &str, points: &str) -> String
         let holders = app.holders(&tenant, [&by], command.scope()).await.expect("a store").expect("holders");
         let (terms, owed, keys, holders) = (&terms, &owed, &keys, &holders);
         let seen = Seen { terms, psp: None, decision: None, items: &[], owed, keys, holders };
-        let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: Some(&reason), seen };
+        let request = ApprovalRequest {
+            tenant: &tenant,
+            by: &by,
+            command,
+            reason: Some(&reason),
+            seen,
+            guarded: &BTreeMap::new(),
+        };
         let planned = plan_request(&request, &cx).expect("a plan");
         let stored = Transaction::unkeyed(planned.draft.items).expect("a transaction");
         app.ledger().apply(&tenant, Operation::ApprovalRequest, &stored).await.expect("the store is available");

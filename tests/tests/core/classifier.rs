@@ -312,6 +312,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
     let poor = Item::from([("uuid".to_owned(), Value::s("x")), ("balance".to_owned(), Value::int(0))]);
     match failure {
         Failure::StalePlan
+        | Failure::Decided
         | Failure::CashRoomExceeded
         | Failure::CashNotOutstanding
         | Failure::RefundRoomExceeded

@@ -105,7 +105,10 @@ async fn preview_of_changed_terms_has_points_fees_and_refusals_of_both() {
     assert_eq!(planned["fee"], "260", "{done}");
     assert_eq!(made["refused"], planned["refused"]);
     assert_eq!(done["result"]["differing"], 5, "{done}");
-    assert_eq!(done["changes"][0], json!({"field": "points_rate", "old": "0.01", "new": "0.02"}));
+    assert_eq!(
+        done["changes"][0],
+        json!({"field": "points_rate", "old": "0.01", "new": "0.02", "old_percent": "1", "new_percent": "2"})
+    );
     // A higher limit of the day: two of the three refusals were its own, and they are counted in their order.
     let done = preview(world, &json!({"limits.customer.ECOPAY.pay_day": "2951"})).await;
     let (made, planned) = (&done["result"]["made"], &done["result"]["planned"]);

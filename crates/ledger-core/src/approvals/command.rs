@@ -9,6 +9,7 @@ use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::SignInMove;
 use crate::finding;
+use crate::forms;
 use crate::ids::{CardId, CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
@@ -280,6 +281,50 @@ impl Command {
             | Self::TermsCancel { .. }
             | Self::AccountLimits { .. } => None,
         }
+    }
+
+    /// What it writes to whose state decides whether it may be requested, beyond what it is planned from.
+    #[must_use]
+    pub fn guarded(&self, tenant: &Tenant) -> Vec<Key> {
+        let balance = |account, asset: &Asset| forms::balance_key(tenant, account, asset);
+        let (terminal, balance) = match self {
+            Self::CashRoom { terminal, .. }
+            | Self::CashCollection { terminal, .. }
+            | Self::EnrolmentCode { terminal, .. } => (Some(Partition::terminal(tenant, *terminal).profile()), None),
+            Self::Grant { customer, amount } => (None, balance(Account::Customer(*customer), amount.asset())),
+            Self::UnclaimedClaim(of) => (None, balance(Account::Customer(of.to), of.amount.asset())),
+            Self::Adjustment(of) => (None, balance(of.account, &of.asset)),
+            Self::TopupDecision(_)
+            | Self::CashCeiling { .. }
+            | Self::RefundCeiling { .. }
+            | Self::AssetBudget { .. }
+            | Self::CashDeposit { .. }
+            | Self::CashDepositReversal { .. }
+            | Self::CounterOpen { .. }
+            | Self::Refund(_)
+            | Self::CashReversal(_)
+            | Self::CardReplace(_)
+            | Self::SignInMove(_)
+            | Self::CustomerClose(_)
+            | Self::CustomerErase { .. }
+            | Self::CardClose(_)
+            | Self::UnclaimedPayout(_)
+            | Self::WindDown
+            | Self::BulkGrant { .. }
+            | Self::Destination { .. }
+            | Self::MerchantOwner { .. }
+            | Self::SettlementOpen { .. }
+            | Self::SettlementReturn(_)
+            | Self::SettlementRun { .. }
+            | Self::SettlementSchedule { .. }
+            | Self::BankFile(_)
+            | Self::StaffInvite { .. }
+            | Self::StaffChange { .. }
+            | Self::TermsChange { .. }
+            | Self::TermsCancel { .. }
+            | Self::AccountLimits { .. } => (None, None),
+        };
+        self.account_record(tenant).into_iter().chain(terminal).chain(balance).collect()
     }
 
     /// The card among its [`Command::keys`] to which it returns something: if the card was replaced, the command is planned from

@@ -187,7 +187,7 @@ fn withdrawn(
 ) -> Planned<Approval> {
     let decision =
         Decision { state: ApprovalState::Withdrawn, by: by.id, at: cx.now, transaction_id: None, named: None, ties };
-    let pending = Clause { condition: state_is_pending(), failure: Failure::WrongState };
+    let pending = Clause { condition: state_is_pending(), failure: Failure::Decided };
     let update = update(approval, &decision);
     let key = keys::approval(tenant, approval.id);
     let items = vec![

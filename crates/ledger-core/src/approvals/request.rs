@@ -6,14 +6,16 @@ use super::effect::Effect;
 use super::projected::Projected;
 use super::record::Approval;
 use crate::audit::Act;
+use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::ids::{ApprovalId, Tenant};
-use crate::keys;
+use crate::keys::{self, Key};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::staff::{StaffMember, acting};
-use crate::transaction::{Draft, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+use std::collections::BTreeMap;
 
 /// A request for a command.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct ApprovalRequest<'a> {
     pub reason: Option<&'a FreeText>,
     /// What the command is planned from. A command that could not be executed at the time of the request is not stored.
     pub seen: Seen<'a>,
+    /// The items of [`Command::guarded`] that exist, as read.
+    pub guarded: &'a BTreeMap<Key, Item>,
 }
 
 /// Stores a command as pending.
@@ -35,7 +39,7 @@ pub struct ApprovalRequest<'a> {
 /// # Errors
 /// [`PlanRefusal`] if `by` lacks the permission, if it is for an account of `by`'s own, or if the command could not be executed.
 pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Planned<Approval>, PlanRefusal> {
-    let ApprovalRequest { tenant, by, command, reason, seen } = request;
+    let ApprovalRequest { tenant, by, command, reason, seen, guarded } = request;
     let needed = command.permission();
     if !by.may(needed) {
         return Err(PlanRefusal::Denied(needed));
@@ -45,6 +49,11 @@ pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Plann
         Drafted::Ready(draft) => draft,
         Drafted::Stale => return Err(PlanRefusal::Refused(refused_as_stale(command))),
     };
+    let keys = command.keys(tenant, seen.terms);
+    // What was read for the request may be fewer balances than a decision reads: these are not compared.
+    let planned_from = keys.iter().zip(seen.items).filter(|_| keys.len() == seen.items.len());
+    let read = planned_from.filter_map(|(key, item)| Some((key, item.as_ref()?))).chain(guarded.iter());
+    may_be_executed(&draft, &read.collect())?;
     let id = ApprovalId::new(cx.resource_id);
     let key = keys::approval(tenant, id);
     let of = (command.clone(), Projected::of((command, &key), seen, draft, cx)?);
@@ -58,6 +67,16 @@ pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Plann
         items.extend(adjustment.answers_break(tenant, approval.id));
     }
     Ok(Planned { draft: Draft { entry: None, items }, receipt: approval })
+}
+
+/// Checks the guards of a draft that are about the states of what was read.
+fn may_be_executed(draft: &Draft, read: &BTreeMap<&Key, &Item>) -> Result<(), PlanRefusal> {
+    let failing = |item: &TransactItem| {
+        let stored = read.get(item.key())?;
+        let fails = |clause: &&Clause| clause.failure.is_of_state() && !clause.condition.holds(Some(stored));
+        item.clauses().iter().find(fails).map(|clause| clause.failure)
+    };
+    draft.items.iter().find_map(failing).map_or(Ok(()), |failure| Err(PlanRefusal::Refused(failure)))
 }
 
 /// Why a command that is stale at its request is refused. The version in an adjustment is that of its break, and a counter's id

@@ -46,10 +46,10 @@ pub const COMMAND_RULES: [CommandRule; 37] =
             .of(&[SubjectRule::any(Subject::Customer, "customer"), SubjectRule::any(Subject::Card, "card")]),
         rule(Operation::Adjustment, Permission::AdjustmentsRequest, ScopeRule::Named, "the customer or card")
             .of(&[
-                SubjectRule::decided(Subject::Customer, "credited customer", OPEN_WALLET),
-                SubjectRule::decided(Subject::Card, "credited card", CARD_NOT_ENDED),
-                SubjectRule::decided(Subject::Customer, "debited customer", ACTIVE_WALLET),
-                SubjectRule::decided(Subject::Card, "debited card", ACTIVE_CARD).and("not frozen"),
+                SubjectRule::only(Subject::Customer, "credited customer", OPEN_WALLET),
+                SubjectRule::only(Subject::Card, "credited card", CARD_NOT_ENDED),
+                SubjectRule::only(Subject::Customer, "debited customer", ACTIVE_WALLET),
+                SubjectRule::only(Subject::Card, "debited card", ACTIVE_CARD).and("not frozen"),
             ])
             .also("an exposure alone: any"),
         rule(Operation::AssetBudget, Permission::TermsChange, ScopeRule::Class, "all").also("the asset has a budget"),
@@ -96,7 +96,7 @@ pub const COMMAND_RULES: [CommandRule; 37] =
             ScopeRule::Named,
             "the merchant of the terminal; none of a counter",
         )
-        .of(&[SubjectRule::decided(Subject::Terminal, "terminal", TERMINAL_NOT_CLOSED)]),
+        .of(&[SubjectRule::only(Subject::Terminal, "terminal", TERMINAL_NOT_CLOSED)]),
         rule(Operation::CustomerClose, Permission::AccountsClose, ScopeRule::Named, "the customer")
             .of(&[SubjectRule::only(Subject::Customer, "customer", OPEN_WALLET)
                 .and("without cards and held, reserved or owed sums")]),
@@ -108,8 +108,8 @@ pub const COMMAND_RULES: [CommandRule; 37] =
             ScopeRule::Named,
             "the merchant of the terminal; none of a counter",
         )
-        .of(&[SubjectRule::decided(Subject::Terminal, "terminal", TERMINAL_NOT_CLOSED)]),
-        rule(Operation::Grant, Permission::GrantsIssue, ScopeRule::Named, "the customer").of(&[SubjectRule::decided(
+        .of(&[SubjectRule::only(Subject::Terminal, "terminal", TERMINAL_NOT_CLOSED)]),
+        rule(Operation::Grant, Permission::GrantsIssue, ScopeRule::Named, "the customer").of(&[SubjectRule::only(
             Subject::Customer,
             "customer",
             OPEN_WALLET,
@@ -146,7 +146,7 @@ pub const COMMAND_RULES: [CommandRule; 37] =
             ScopeRule::Named,
             "the customer; the one with the subject's id",
         )
-        .of(&[SubjectRule::any(Subject::Customer, "customer").and("not erased")]),
+        .of(&[SubjectRule::only(Subject::Customer, "customer", OPEN_WALLET)]),
         rule(Operation::StaffChange, Permission::StaffManage, ScopeRule::Named, NONE).of(&[SubjectRule::any(
             Subject::Member,
             "member",
@@ -155,7 +155,7 @@ pub const COMMAND_RULES: [CommandRule; 37] =
         rule(Operation::StaffInvite, Permission::StaffManage, ScopeRule::Named, NONE)
             .also("the person has no record at the decision"),
         rule(Operation::TerminalOpen, Permission::TerminalsManage, ScopeRule::Named, OPERATORS)
-            .also("the id has no terminal at the decision"),
+            .also("the id has no terminal"),
         rule(Operation::TermsCancel, Permission::TermsChange, ScopeRule::Class, "all")
             .also("the version is `scheduled`"),
         rule(Operation::TermsChange, Permission::TermsChange, ScopeRule::Class, "all")
@@ -176,7 +176,7 @@ pub const COMMAND_RULES: [CommandRule; 37] =
         .of(&[
             SubjectRule::only(Subject::Customer, "customer", CLOSED_WALLET),
             SubjectRule::only(Subject::Card, "card", CLOSED_CARD),
-            SubjectRule::decided(Subject::Customer, "claiming customer", OPEN_WALLET),
+            SubjectRule::only(Subject::Customer, "claiming customer", OPEN_WALLET),
         ]),
         rule(Operation::UnclaimedPayout, Permission::UnclaimedClaim, ScopeRule::Named, "the closed customer or card")
             .of(&[

@@ -97,10 +97,8 @@ pub struct SubjectRule {
     pub subject: Subject,
     /// How it is named among the subjects of the command.
     pub name: &'static str,
-    /// The states in which a request is stored.
-    pub requested: States,
-    /// The states in which a decision executes it.
-    pub executed: States,
+    /// The states in which a request is stored, and in which a decision executes it.
+    pub states: States,
     /// What else of it is required; empty if nothing is.
     pub also: &'static str,
 }
@@ -108,17 +106,12 @@ pub struct SubjectRule {
 impl SubjectRule {
     /// A subject whose state does not matter.
     pub(super) const fn any(subject: Subject, name: &'static str) -> Self {
-        Self { subject, name, requested: States::Any, executed: States::Any, also: "" }
+        Self { subject, name, states: States::Any, also: "" }
     }
 
     /// A subject that is in one of these states at the request and at the decision.
     pub(super) const fn only(subject: Subject, name: &'static str, states: &'static [&'static str]) -> Self {
-        Self { subject, name, requested: States::Only(states), executed: States::Only(states), also: "" }
-    }
-
-    /// A subject that is in one of these states at the decision. The request is stored in each.
-    pub(super) const fn decided(subject: Subject, name: &'static str, states: &'static [&'static str]) -> Self {
-        Self { subject, name, requested: States::Any, executed: States::Only(states), also: "" }
+        Self { subject, name, states: States::Only(states), also: "" }
     }
 
     /// The same, with what else is required.
@@ -130,10 +123,7 @@ impl SubjectRule {
 
 impl fmt::Display for SubjectRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.requested)?;
-        if self.executed != self.requested {
-            write!(f, " → {}", self.executed)?;
-        }
+        write!(f, "{}: {}", self.name, self.states)?;
         if self.also.is_empty() { Ok(()) } else { write!(f, ", {}", self.also) }
     }
 }

@@ -147,8 +147,14 @@ fn both_of((decider, requester): &(StaffMember, StaffMember)) -> (&StaffMember, 
 fn pending() -> Approval {
     let (tenant, by, terms) = (tenant(), member(REQUESTER, "treasurer"), terms());
     let reason = FreeText::parse("thanks", 140).unwrap();
-    let request =
-        ApprovalRequest { tenant: &tenant, by: &by, command: grant(), reason: Some(&reason), seen: seen(&terms) };
+    let request = ApprovalRequest {
+        tenant: &tenant,
+        by: &by,
+        command: grant(),
+        reason: Some(&reason),
+        seen: seen(&terms),
+        guarded: &BTreeMap::new(),
+    };
     plan_request(&request, &cx()).unwrap().receipt
 }
 
@@ -306,7 +312,8 @@ fn person_under_another_id_does_not_decide_for_the_own_merchant() {
         let tenant = tenant();
         let owner = member(REQUESTER, "owner");
         let seen = seen_by(&command, &terms, (&owner, &owner));
-        let request = ApprovalRequest { tenant: &tenant, by: &owner, command, reason: None, seen };
+        let request =
+            ApprovalRequest { tenant: &tenant, by: &owner, command, reason: None, seen, guarded: &BTreeMap::new() };
         plan_request(&request, &cx()).unwrap().receipt
     };
     let (terminal, owner) = (TerminalId::new(Uuid::from_u128(9)), TerminalOwner::Merchant(id));
@@ -376,7 +383,10 @@ fn stored_command_is_read_as_written_and_strictly() {
         // An adjustment has one of them or both.
         let parts = ["delta", "exposure"];
         let has_both = parts.iter().all(|part| item.contains_key(*part));
-        let is_optional = |name: &str| optional.contains(&name) || (has_both && parts.contains(&name));
+        let is_counter = item.get("kind") == Some(&crate::dynamo::Value::s("terminal_open"));
+        let is_optional = |name: &str| {
+            optional.contains(&name) || (has_both && parts.contains(&name)) || (is_counter && name == "terminal_id")
+        };
         for name in item.keys().filter(|name| !is_optional(name)) {
             let mut less = item.clone();
             less.remove(name);
@@ -396,7 +406,8 @@ fn requester_needs_the_permission_of_the_command() {
     for command in commands() {
         let needed = command.permission();
         let seen = seen_by(&command, &terms, (&viewer, &viewer));
-        let request = ApprovalRequest { tenant: &tenant, by: &viewer, command, reason: None, seen };
+        let request =
+            ApprovalRequest { tenant: &tenant, by: &viewer, command, reason: None, seen, guarded: &BTreeMap::new() };
         assert_eq!(plan_request(&request, &cx()).unwrap_err(), PlanRefusal::Denied(needed));
     }
     let approval = pending();

@@ -4,7 +4,7 @@
 //! A subject that was a sign-in once is never one again, so a customer's present subject also says how often it was moved.
 
 use crate::audit::Act;
-use crate::customer_state::is_erased;
+use crate::customer_state::is_closed_wallet;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{self, SUBJECT};
@@ -110,7 +110,7 @@ pub(crate) fn not_taken(tenant: &Tenant, customer: CustomerId, terms: &TenantTer
 /// `items` are those of [`SignInMove::keys`], as read, in their order.
 ///
 /// # Errors
-/// `AccountMissing` without the customer; `WrongState` if the customer was erased; `AlreadyExists` if the subject is or was a sign-in, or is a customer's id.
+/// `AccountMissing` without the customer; `WrongState` if the wallet is closed; `AlreadyExists` if the subject is or was a sign-in, or is a customer's id.
 pub fn plan(
     tenant: &Tenant,
     of: &SignInMove,
@@ -124,7 +124,7 @@ pub fn plan(
     if subject.is_some() || namesake_profile.is_some() {
         return refused(Failure::AlreadyExists);
     }
-    if is_erased(profile) {
+    if is_closed_wallet(profile) {
         return refused(Failure::WrongState);
     }
     if CurrentSignIn::read(profile, of.customer)?.subject != of.seen {
@@ -139,7 +139,8 @@ pub fn plan(
         Value::s(cx.now),
     );
     let contact = Contact::read(profile)?;
-    let guards = [exists(), forms::signs_in_with(customer, seen, Failure::StalePlan)]
+    let open = Clause { condition: Condition::absent(attr::CLOSED_AT), failure: Failure::WrongState };
+    let guards = [exists(), open, forms::signs_in_with(customer, seen, Failure::StalePlan)]
         .into_iter()
         .chain(contact.as_read())
         .collect();

@@ -14,6 +14,6 @@ pub(crate) fn pending_of_another(staff: StaffId) -> Vec<Clause> {
     vec![
         exists(),
         Clause { condition: by_another, failure: Failure::FourEyes },
-        Clause { condition: pending, failure: Failure::WrongState },
+        Clause { condition: pending, failure: Failure::Decided },
     ]
 }

@@ -17,6 +17,8 @@ use crate::transaction::{Draft, Planned};
 
 const CLOSING: &str = "closing_on";
 const SCHEDULE: &str = "schedule";
+/// How many days ago the closing day of a run by hand may be: a year.
+const CLOSING_DAYS_MAX: u16 = 366;
 
 /// The start of a run.
 #[derive(Clone, Debug)]
@@ -66,6 +68,9 @@ pub fn plan(command: &RunStart<'_>, cx: &Context) -> Result<Planned<SettlementRu
     let refused = |why| PlanRefusal::Invalid { field: CLOSING, why };
     if command.closing >= cx.now.business_date() {
         return Err(refused("must be a day that is over in Japan"));
+    }
+    if command.closing < cx.now.business_date().days_before(CLOSING_DAYS_MAX) {
+        return Err(refused("must be a day of the last year"));
     }
     let schedule = command.schedule.filter(|schedule| schedule.closes_on(command.closing));
     if schedule.is_some_and(|schedule| schedule.pays_on(command.closing).is_err()) {

@@ -143,7 +143,13 @@ fn run_by_hand_is_of_a_day_that_is_over_and_whose_payment_day_is_known() {
     };
     let started = plan_at(FRIDAY, "2026-11-27T15:00:00Z").unwrap().receipt;
     assert_eq!((started.details.closing, started.head.id), (day(FRIDAY), JobId::new(Uuid::from_u128(2))));
-    for (closing, now) in [(FRIDAY, "2026-11-27T14:59:59Z"), ("2027-12-31", "2028-01-05T00:00:00Z")] {
+    let wrong = [
+        (FRIDAY, "2026-11-27T14:59:59Z"),
+        ("2027-12-31", "2028-01-05T00:00:00Z"),
+        ("1999-11-26", "2026-11-27T15:00:00Z"),
+        ("2025-11-26", "2026-11-27T15:00:00Z"),
+    ];
+    for (closing, now) in wrong {
         let refused = plan_at(closing, now).unwrap_err();
         assert!(matches!(refused, PlanRefusal::Invalid { field: "closing_on", .. }), "{closing}: {refused:?}");
     }

@@ -199,9 +199,9 @@ fn refund_of_more_than_is_left_or_of_an_unpaid_topup_is_refused() {
         assert_eq!(refund_of(&other, Some("1"), "0", SpentPoints::Deduct), refused(Failure::WrongState));
     }
     // All of the money would be kept for points, and the provider cannot refund zero.
-    let generous = paid("100", "1", "100", "0");
+    let generous = paid("100", "0.5", "1", "0");
     assert!(matches!(refund_of(&generous, None, "0", SpentPoints::Deduct), Err(PlanRefusal::Invalid { .. })));
-    assert!(refund_of(&generous, None, "1", SpentPoints::Deduct).is_ok());
+    assert!(refund_of(&generous, None, "50", SpentPoints::Deduct).is_ok());
 }
 
 #[test]

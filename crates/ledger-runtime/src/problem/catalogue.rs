@@ -60,7 +60,7 @@ impl Problem {
             Failure::PinRequired => "The payment needs the card's PIN, or the card has none: its owner sets one.",
             Failure::PinLocked => "The card's PIN is locked: the operator resets it.",
             Failure::PinWrong => "The card's PIN is another one.",
-            Failure::WrongState => "The state of the resource does not allow the request.",
+            Failure::Decided | Failure::WrongState => "The state of the resource does not allow the request.",
             Failure::ApprovalExpired => "The time to decide on it has passed: request it again.",
             Failure::AccountFrozen => "The account is frozen: debits are refused.",
             Failure::AccountMissing => return Self::not_found(),

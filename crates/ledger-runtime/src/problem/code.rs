@@ -152,7 +152,7 @@ impl From<Failure> for Code {
             Failure::AlreadyExists => Self::AlreadyExists,
             Failure::FourEyes => Self::FourEyesRequired,
             Failure::AccountFrozen => Self::AccountFrozen,
-            Failure::WrongState => Self::WrongState,
+            Failure::Decided | Failure::WrongState => Self::WrongState,
             Failure::ApprovalExpired => Self::ApprovalExpired,
             Failure::CashRoomExceeded => Self::CashRoomExceeded,
             Failure::CashNotOutstanding => Self::CashNotOutstanding,

@@ -63,7 +63,7 @@ fn requested(pay_on: Option<&str>, when: &str) -> Result<Approval, PlanRefusal> 
     );
     let command = opening(pay_on);
     let seen = Seen { items: &items, ..seen_by(&command, &terms, (&by, &by)) };
-    let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: None, seen };
+    let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: None, seen, guarded: &BTreeMap::new() };
     plan_request(&request, &at(when)).map(|planned| planned.receipt)
 }
 

@@ -21,7 +21,8 @@ fn requested(by: &StaffMember, command: Command) -> Result<Approval, PlanRefusal
     let (tenant, terms, reason) = (tenant(), terms(), FreeText::parse("thanks", 140).unwrap());
     let holders = resolved(&command, &[by]);
     let seen = Seen { holders: &holders, ..seen(&terms) };
-    let request = ApprovalRequest { tenant: &tenant, by, command, reason: Some(&reason), seen };
+    let request =
+        ApprovalRequest { tenant: &tenant, by, command, reason: Some(&reason), seen, guarded: &BTreeMap::new() };
     plan_request(&request, &cx()).map(|planned| planned.receipt)
 }
 

@@ -70,7 +70,11 @@ pub fn plan_reset(
     let update = without_attempts(update).remove(SALT).remove(PROOF).remove(KEY);
     let act = Act::new(actor, Operation::CardPinReset, format!("card:{card}")).because(reason);
     let items = vec![
-        TransactItem::check(Role::Card, keys::card(tenant, card), vec![exists()]),
+        TransactItem::check(
+            Role::Card,
+            keys::card(tenant, card),
+            vec![exists(), forms::card_not_ended(Failure::WrongState)],
+        ),
         TransactItem::update(Role::CardPin, keys::card_pin(tenant, card), update, vec![is_set]),
         act.record(tenant, cx),
     ];

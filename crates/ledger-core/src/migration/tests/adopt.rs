@@ -206,7 +206,7 @@ fn god_record_is_adopted_with_absent_zero_and_large_balances() {
         // If a balance opens: a marker, an entry, and its legacy history item before the God Record.
         assert_eq!(taken.len(), if opens.is_empty() { 1 } else { 4 }, "{taken:#?}");
         if let [marker, entry, ..] = &taken[..taken.len() - 1] {
-            assert!(marker.starts_with("card_op_idem#opening_balance#opening: PUT "), "{marker}");
+            assert!(marker.starts_with("ledger_idem#opening_balance#opening balance: PUT "), "{marker}");
             assert!(marker.contains(" IF (attribute_not_exists(uuid) OR ttl < "), "{marker}");
             assert!(entry.contains(&format!("po: '{}'", postings.join(" "))), "{entry}");
         }

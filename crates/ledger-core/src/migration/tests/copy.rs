@@ -13,7 +13,7 @@ fn copied(concern: Concern, stage: Stage, items: &[(Key, Item)]) -> Vec<String> 
     let Copying::Copy(change) = look(concern, stage, items) else { panic!("{concern:?}") };
     let mut texts = action_texts(&change);
     let marker = texts.remove(0);
-    assert!(marker.starts_with(&format!("card_op_idem#migration_copy#{}:3: PUT ", concern.name())), "{marker}");
+    assert!(marker.starts_with(&format!("ledger_idem#migration_copy#copy {} 3: PUT ", concern.name())), "{marker}");
     assert!(marker.contains(" IF (attribute_not_exists(uuid) OR ttl < "), "{marker}");
     texts
 }

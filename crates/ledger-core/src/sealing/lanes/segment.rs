@@ -338,6 +338,7 @@ impl LaneBatch {
             Failure::AccountMissing => Some(LaneRejection::Missing(records())),
             Failure::AlreadyExists => Some(LaneRejection::Sealed(records())),
             Failure::FourEyes
+            | Failure::Decided
             | Failure::AccountFrozen
             | Failure::CashRoomExceeded
             | Failure::CashNotOutstanding
