@@ -197,7 +197,7 @@ pub fn plan_open(
     let owner = Partition::merchant(tenant, merchant).profile();
     let items = vec![
         TransactItem::check(Role::Profile, owner, vec![exists()]),
-        opened(tenant, terminal, ("merchant_id", Value::s(merchant)), (Failure::AlreadyExists, cx)),
+        opened(tenant, terminal, ("merchant_id", Value::s(merchant)), cx),
         Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}")).record(tenant, cx),
         finding::write_terminal(tenant, terminal, merchant, cx.now),
     ];
@@ -209,19 +209,14 @@ pub fn plan_open(
 pub fn plan_counter(tenant: &Tenant, terminal: TerminalId, actor: Actor, cx: &Context) -> Planned<TerminalReceipt> {
     let act = Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}"));
     let items = vec![
-        opened(tenant, terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), (Failure::StalePlan, cx)),
+        opened(tenant, terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), cx),
         act.with(forms::TERMINAL_KIND, forms::COUNTER).record(tenant, cx),
     ];
     planned(terminal, items, cx)
 }
 
 /// A terminal's `PROFILE`. The attribute with its owner is written here alone.
-fn opened(
-    tenant: &Tenant,
-    terminal: TerminalId,
-    owner: (&str, Value),
-    (if_taken, cx): (Failure, &Context),
-) -> TransactItem {
+fn opened(tenant: &Tenant, terminal: TerminalId, owner: (&str, Value), cx: &Context) -> TransactItem {
     let (name, owner) = owner;
     let mut item = Item::from([
         ("terminal_id".to_owned(), Value::s(terminal)),
@@ -233,7 +228,7 @@ fn opened(
     ]);
     item.extend(finding::terminal(tenant, terminal, cx.now));
     let key = Partition::terminal(tenant, terminal).profile();
-    TransactItem::put_new(Role::Profile, key, item, if_taken)
+    TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists)
 }
 
 /// Freezes or unfreezes a terminal. Caches see it within a minute. Fails with `WrongState` if it is closed.

@@ -87,6 +87,8 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/adjustments")
     .permission(Permission::AdjustmentsRequest)
     .body::<AdjustmentBody>()
     .approvable()
+    .when(Code::WrongState, "the customer or card is closed, or the card was replaced")
+    .when(Code::AccountFrozen, "it is frozen, and would be debited")
     .when(Code::NotFound, "no such account")
     .keyed(Operation::Adjustment);
 

@@ -60,7 +60,7 @@ pub(crate) const MOVE: Keyed = Endpoint::post("/v1/admin/customers/{customer_id}
     .body::<SignInBody>()
     .approvable()
     .when(Code::AlreadyExists, "the subject is or was a customer's sign-in, or is a customer's id")
-    .when(Code::WrongState, "the customer was erased, or the tenant's customers are in a legacy model")
+    .when(Code::WrongState, "the wallet is closed, or the tenant's customers are in a legacy model")
     .when(Code::NotFound, "no such customer")
     .keyed(Operation::SignInMove);
 

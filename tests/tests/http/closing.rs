@@ -336,7 +336,10 @@ async fn closed_customer_keeps_balances_of_zero_and_figures_and_is_given_nothing
     }
     let _ = world.api.settle(&refund(&paid, &shop, "200")).await.good();
     assert_eq!(world.api.send(&own).await.good().json()["metrics"]["refunds"], "1", "counted beside the balance");
-    let given = world.approval(&json!({"customer_id": customer.id}), "credit", "10").await;
+    let given = json!({
+        "customer_id": customer.id, "direction": "credit", "amount": "10", "reason_code": "opening", "note": "for a test",
+    });
+    let given = Call::post("/v1/admin/adjustments", &world.operator.who, &given).key(new_key());
     assert_eq!(world.api.settle(&given).await.code().unwrap_or_default(), "wrong_state");
     let points = json!({"customer_id": customer.id, "asset": "POINT", "amount": "10", "reason": "spring campaign"});
     let points = world.executes(&Call::post("/v1/admin/grants", &world.operator.who, &points).key(new_key())).await;

@@ -170,17 +170,19 @@ async fn changes_at_the_same_time_leave_nothing_of_the_person() {
     let good = |answer: &Answer| answer.status < 300;
     for round in 0..6 {
         let customer = world.customer_with("300").await;
+        // A move is requested of an open wallet alone.
+        let subject = new_id();
+        let moving = sign_ins::requested(&world, &customer.id, &subject).await;
         world.closed(&customer.id).await;
         let account = format!("customer:{}", customer.id);
         let claim = world.api.settle(&world.claims(&account, &heir.id, "300")).await.good().text("/approval_id");
-        let subject = new_id();
-        let moving = sign_ins::requested(&world, &customer.id, &subject).await;
         let id = requested(&world, &customer.id).await;
         let approve = |id: &str| decides("approve", id, &world.second.who);
         let calls = [approve(&id), patches(&world, &customer.id), approve(&claim), approve(&moving)];
         let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
         assert!(good(&answers[0]), "{round}: {answers:?}");
         assert!(good(&answers[2]), "a claim is not affected, {round}: {answers:?}");
+        assert!(!good(&answers[3]), "a closed wallet is moved, {round}: {answers:?}");
         let view = shown(&world, &customer.id).await;
         for gone in ["name", "kana", "email", "phone", "unclaimed"] {
             assert!(view[gone].as_str().is_none_or(|sum| sum == "0"), "{round}: {view}");

@@ -58,6 +58,7 @@ mod shops;
 mod sign_ins;
 mod signatures;
 mod strangers;
+mod subject_states;
 mod terminal_charges;
 mod terms;
 mod terms_previews;

@@ -11,7 +11,7 @@ use ledger_tests::cloud::gate;
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::figures::{final_part, fold, lines, sum};
 use ledger_tests::http::settling::Settling;
-use ledger_tests::http::tap::{Attempts, Fault, Tap};
+use ledger_tests::http::tap::{Attempts, Fault, Seen, Tap};
 use ledger_tests::http::terms::timed_with;
 use ledger_tests::http::topup_rig::TestClock;
 use ledger_tests::http::{Call, Customer, Merchant, Terminal, World};
@@ -310,7 +310,10 @@ async fn payment_is_credited_while_missed_days_are_closed() {
     let tenant = world.slug();
     let run = gate::as_function("outbox", outbox::pass_and_fold(&app, Some(&publisher), &tenant));
     let pays = async {
-        let is_closing = || tap.take().iter().any(|call| call.keys().iter().any(|(pk, _)| pk.contains("#totals")));
+        let closes = |call: &Seen| {
+            call.target == "TransactWriteItems" && call.keys().iter().any(|(pk, _)| pk.contains("#totals"))
+        };
+        let is_closing = || tap.take().iter().any(closes);
         while !is_closing() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

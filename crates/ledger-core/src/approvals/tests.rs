@@ -243,7 +243,7 @@ fn guards_refuse_what_the_plan_could_not_see() {
     assert_eq!(record.failure_on(None).map(|clause| clause.failure), Some(Failure::AccountMissing));
     assert_eq!(failure(&text("requested_by", decider.id.to_string())), Some(Failure::FourEyes));
     for state in ["approved", "rejected", "withdrawn", "stale"] {
-        assert_eq!(failure(&text("state", state.to_owned())), Some(Failure::WrongState));
+        assert_eq!(failure(&text("state", state.to_owned())), Some(Failure::Decided));
     }
     assert_eq!(failure(&text("expires_at", cx().now.to_string())), Some(Failure::ApprovalExpired));
     let later = Timestamp::from_millis(cx().now.millis() + 1);
