@@ -3,7 +3,6 @@
 //! A key needs a `Tenant`, which comes from a verified identity only, so code cannot name another tenant's keys.
 
 use crate::account::{Account, TenantAccount};
-use crate::idempotency::ClaimKey;
 use crate::ids::{
     CardId, CustomerId, MerchantId, PaymentId, Principal, RefundId, Tenant, TerminalId, TopupId, TransactionId,
 };
@@ -347,14 +346,20 @@ pub(crate) const CALLERS_MARKER: &str = "card_op_idem#";
 /// The prefix of the sort keys of markers whose keys the ledger derived.
 pub(crate) const LEDGERS_MARKER: &str = "ledger_idem#";
 
+/// A key under which a marker is stored.
+pub trait MarkedKey {
+    /// Whether the ledger derived it.
+    fn is_derived(&self) -> bool;
+
+    /// Its text.
+    fn text(&self) -> &str;
+}
+
 /// A principal's idempotency marker.
 #[must_use]
-pub fn marker(tenant: &Tenant, principal: Principal, operation: Operation, key: &ClaimKey) -> Key {
-    let prefix = match key {
-        ClaimKey::Caller(_) => CALLERS_MARKER,
-        ClaimKey::Ledger(_) => LEDGERS_MARKER,
-    };
-    Partition::principal(tenant, principal).item(format!("{prefix}{operation}#{key}"))
+pub fn marker(tenant: &Tenant, principal: Principal, operation: Operation, key: &impl MarkedKey) -> Key {
+    let prefix = if key.is_derived() { LEDGERS_MARKER } else { CALLERS_MARKER };
+    Partition::principal(tenant, principal).item(format!("{prefix}{operation}#{}", key.text()))
 }
 
 /// A customer's aggregates.

@@ -3,6 +3,7 @@
 use super::{IdempotencyKey, KeyError};
 use crate::account::Account;
 use crate::ids::{ApprovalId, JobId, PaymentId, SettlementId, TransactionId};
+use crate::keys::MarkedKey;
 use crate::time::Timestamp;
 use std::fmt;
 
@@ -133,6 +134,19 @@ impl ClaimKey {
             Self::Caller(_) => None,
             Self::Ledger(key) => key.approval(),
         }
+    }
+}
+
+impl MarkedKey for ClaimKey {
+    fn is_derived(&self) -> bool {
+        match self {
+            Self::Caller(_) => false,
+            Self::Ledger(_) => true,
+        }
+    }
+
+    fn text(&self) -> &str {
+        self.as_str()
     }
 }
 
