@@ -7,7 +7,6 @@ use crate::ids::{
     CardId, CustomerId, MerchantId, PaymentId, Principal, RefundId, Tenant, TerminalId, TopupId, TransactionId,
 };
 use crate::money::Asset;
-use crate::operation::Operation;
 use crate::psp::{EventId, PspId};
 
 mod audit;
@@ -19,6 +18,7 @@ mod figures;
 mod finding;
 mod job;
 mod kinds;
+mod marker;
 mod owner;
 mod rate;
 mod reconciliation;
@@ -54,6 +54,8 @@ pub use finding::{
 pub(crate) use job::LINE as JOB_LINE;
 pub use job::{JobKind, job, job_customers, job_line, jobs_partition};
 pub use kinds::{ITEM_FORMS, ItemForm, kind_of};
+pub(crate) use marker::{CALLERS_MARKER, LEDGERS_MARKER};
+pub use marker::{EntryKey, MarkedKey, marker};
 pub use owner::{
     INDEX_BY_OWNER, acts_partition, attention_partition, cards_partition, holds_partition, listed_from,
     merchants_partition, owner_partition, refused_partition, settlements_partition, topups_partition,
@@ -338,28 +340,6 @@ pub mod sk {
     pub const STAFF: &str = "STAFF#";
     /// Shops of a merchant.
     pub const SHOP: &str = "SHOP#";
-}
-
-/// The prefix of the sort keys of markers whose keys callers chose.
-pub(crate) const CALLERS_MARKER: &str = "card_op_idem#";
-
-/// The prefix of the sort keys of markers whose keys the ledger derived.
-pub(crate) const LEDGERS_MARKER: &str = "ledger_idem#";
-
-/// A key under which a marker is stored.
-pub trait MarkedKey {
-    /// Whether the ledger derived it.
-    fn is_derived(&self) -> bool;
-
-    /// Its text.
-    fn text(&self) -> &str;
-}
-
-/// A principal's idempotency marker.
-#[must_use]
-pub fn marker(tenant: &Tenant, principal: Principal, operation: Operation, key: &impl MarkedKey) -> Key {
-    let prefix = if key.is_derived() { LEDGERS_MARKER } else { CALLERS_MARKER };
-    Partition::principal(tenant, principal).item(format!("{prefix}{operation}#{}", key.text()))
 }
 
 /// A customer's aggregates.

@@ -339,7 +339,7 @@ fn entry_is_the_commands_under_a_key_of_the_approval() {
     assert_eq!(planned.receipt.state(cx().now), ApprovalState::Approved);
     assert_eq!(planned.receipt.transaction_id, Some(cx().transaction_id));
     assert_eq!(from.operation, approval.command.operation());
-    assert_eq!(from.key.approval(), Some(approval.id));
+    assert_eq!(from.key, approval.entry_key().into());
     assert_eq!(from.principal.to_string(), format!("staff:{}", requester.id));
     assert_eq!(from.actor, decider.actor());
     // The asset is not enabled any more: the terms differ from those of the request.

@@ -12,7 +12,7 @@ impl From<&Claim> for Provenance {
             operation: claim.operation,
             principal: claim.principal,
             actor: claim.actor,
-            key: claim.key.clone(),
+            key: (&claim.key).into(),
             now: claim.now,
         }
     }

@@ -3,7 +3,7 @@
 use super::{IdempotencyKey, KeyError};
 use crate::account::Account;
 use crate::ids::{ApprovalId, JobId, PaymentId, SettlementId, TransactionId};
-use crate::keys::MarkedKey;
+use crate::keys::{EntryKey, MarkedKey};
 use crate::time::Timestamp;
 use std::fmt;
 
@@ -147,6 +147,18 @@ impl MarkedKey for ClaimKey {
 
     fn text(&self) -> &str {
         self.as_str()
+    }
+}
+
+impl From<&ClaimKey> for EntryKey {
+    fn from(key: &ClaimKey) -> Self {
+        Self { text: key.as_str().to_owned(), is_derived: key.is_derived() }
+    }
+}
+
+impl From<LedgerKey> for EntryKey {
+    fn from(LedgerKey(text): LedgerKey) -> Self {
+        Self { text, is_derived: true }
     }
 }
 

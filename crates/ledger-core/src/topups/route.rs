@@ -101,7 +101,7 @@ impl Effect {
             operation: self.operation,
             principal: self.principal,
             actor: Actor::Stripe,
-            key: self.key.clone(),
+            key: (&self.key).into(),
             now,
         }
     }

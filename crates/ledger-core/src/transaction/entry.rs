@@ -4,10 +4,9 @@ use super::{BuildError, EntryTerms, Role, TransactItem};
 use crate::account::{Account, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
-use crate::idempotency::ClaimKey;
 use crate::ids::{Actor, MerchantId, Principal, Tenant, TransactionId};
 use crate::journal::{CREDITED_BY, OF_THE_ENTRY_ALONE, StoredLine, credited_by};
-use crate::keys::{self, DueKeys, Key, Partition, attr};
+use crate::keys::{self, DueKeys, EntryKey, Key, Partition, attr};
 use crate::memo::{self, Memo};
 use crate::money::Delta;
 use crate::operation::Operation;
@@ -53,7 +52,7 @@ pub struct Provenance {
     /// The actor.
     pub actor: Actor,
     /// The key.
-    pub key: ClaimKey,
+    pub key: EntryKey,
     /// When it happened.
     pub now: Timestamp,
 }
@@ -121,7 +120,7 @@ impl Entry {
             ("operation".to_owned(), Value::s(from.operation)),
             ("principal".to_owned(), Value::s(from.principal)),
             ("actor".to_owned(), Value::s(from.actor)),
-            ("idempotency_key".to_owned(), Value::s(from.key.as_str())),
+            ("idempotency_key".to_owned(), Value::s(&from.key.text)),
             (attr::CREATED_AT.to_owned(), Value::s(from.now)),
         ]);
         item.extend(self.terms.version.attribute());
