@@ -274,7 +274,7 @@ impl Handler {
             operation: effect.as_ref().map_or(flight.operation, |effect| effect.operation),
             principal: flight.principal,
             actor: Actor::Stripe,
-            key: flight.key.clone(),
+            key: (&flight.key).into(),
             now: self.now,
         };
         let draft = effect.map_or_else(Draft::default, |effect| effect.draft);
