@@ -10,6 +10,9 @@ pub(super) fn meanings(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
     let n = |number: &str| json!({ "N": number });
     let (stale, wrong) = ("rejected stale_plan", "rejected wrong_state");
     Some(match (names::role(role), clause) {
+        ("card", "(#state = :active OR #state = :blocked)") if does == "card_pin" => {
+            vec![(Old::With("state", s("replaced")), wrong), (Old::With("state", s("closed")), wrong)]
+        }
         ("payee" | "card", "(#state = :active OR #state = :blocked)") => {
             vec![(Old::With("state", s("replaced")), stale), (Old::With("state", s("closed")), stale)]
         }
