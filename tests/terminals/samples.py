@@ -20,6 +20,7 @@ import uuid
 # What only a fault, a load, a limit, a room, a counter, a tenant with PINs or ten minutes make: the guide lists them, and
 # nothing here provokes them.
 NOT_PROVOKED = {
+    ("400", "cash_not_outstanding"),
     ("400", "limit_exceeded"),
     ("400", "refund_room_exceeded"),
     ("400", "pin_locked"),
