@@ -96,7 +96,7 @@ fn cargo_run_compiles_one_sdk_and_nothing_of_lambda() {
 }
 
 #[test]
-fn only_one_file_writes_to_the_table() {
+fn money_is_written_by_one_file_and_the_sdk_is_called_by_named_files() {
     let writes = [
         ".transact_write_items(",
         ".put_item(",
@@ -107,7 +107,8 @@ fn only_one_file_writes_to_the_table() {
         ".execute_transaction(",
         ".batch_execute_statement(",
     ];
-    // The second file writes the registry, which is a table without money; the third what a legacy system would have written.
+    // The first writes the table of money. The second writes the registry, a table of its own without money, with its own
+    // conditions; the third what a legacy system would have written.
     let writers =
         ["ledger-runtime/src/dynamo.rs", "ledger-runtime/src/dynamo/registry.rs", "ledger-local/src/legacy.rs"];
     assert_absent(&["crates", "functions"], &writes, &writers);

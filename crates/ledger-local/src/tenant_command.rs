@@ -75,6 +75,9 @@ pub struct ShardsCommand {
 /// Why a tenant could not be opened or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TenantError {
+    /// The registry would be the table of money.
+    #[error("{0} is the table of money: name the table of the registry, or leave the option out")]
+    RegistryName(String),
     /// The slug is malformed.
     #[error("{0} is not a slug: use 1 to 32 of a-z, 0-9 and -")]
     Slug(String, #[source] IdError),
@@ -147,7 +150,7 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let terms = terms_file::parse(&text, &slug)?;
     let keys = marker_keys::from_file(marker_keys)?;
     let Operator { ledger, region } = operator(table, endpoint_url.as_deref()).await?;
-    let registry = registry(&ledger, registry_name.as_deref());
+    let registry = registry(&ledger, registry_name.as_deref())?;
     let opening =
         Opening { tenant: &slug, region: &region, terms: &terms, legacy: *legacy, founders: (&founders, &keys) };
     match open_tenant((&ledger, &registry), &opening).await? {
@@ -166,7 +169,7 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
 pub async fn list(command: &ListCommand) -> Result<String, TenantError> {
     let ListCommand { table, registry_name, endpoint_url } = command;
     let Operator { ledger, .. } = operator(table, endpoint_url.as_deref()).await?;
-    let registry = registry(&ledger, registry_name.as_deref());
+    let registry = registry(&ledger, registry_name.as_deref())?;
     let found = registry.tenants().await.map_err(|error| TenantError::List(registry.table().to_owned(), error))?;
     let (mut lines, mut unreadable) = (Vec::new(), 0_u64);
     for tenant in found {
@@ -191,10 +194,10 @@ fn line(tenant: &RegisteredTenant) -> String {
     format!("{tenant} {} {since} {region}/{table} epoch {epoch}", state.name())
 }
 
-fn registry(ledger: &Ledger, name: Option<&str>) -> Registry {
+fn registry(ledger: &Ledger, name: Option<&str>) -> Result<Registry, TenantError> {
     match name {
-        Some(name) => Registry::named(name, ledger.dynamo()),
-        None => Registry::of(ledger.dynamo()),
+        Some(name) => Registry::named(name, ledger.dynamo()).ok_or_else(|| TenantError::RegistryName(name.to_owned())),
+        None => Ok(Registry::of(ledger.dynamo())),
     }
 }
 
@@ -259,6 +262,8 @@ mod tests {
         };
         let alone = OpenCommand { owners: owners().split_off(1), ..command("aoba", file.clone()) };
         assert!(matches!(open(&alone).await, Err(TenantError::Owners(_))));
+        let of_money = OpenCommand { registry_name: Some("ledger".to_owned()), ..command("aoba", file.clone()) };
+        assert!(matches!(open(&of_money).await, Err(TenantError::RegistryName(_))), "its items would be beside money");
         assert_eq!(open(&command("aoba", file.clone())).await.unwrap(), "aoba is open in ledger");
         let dynamo = Dynamo::from_client(client, "ledger", Entropy::system());
         let item = dynamo.get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();

@@ -106,14 +106,14 @@ impl App {
         let (scope, is_account_known) = (command.scope(), account.is_none());
         let first = Resolver::first_of(who.tenant(), &[who.id()], &scope);
         let of_guards = command.guarded(who.tenant());
-        let mut wanted = Vec::from_iter([own].into_iter().chain(account).chain(first.iter().cloned()));
-        let more = of_guards.iter().filter(|key| !wanted.contains(key)).cloned();
-        let more = Vec::from_iter(more);
-        wanted.extend(more.iter().cloned());
+        let before_guards = [own].into_iter().chain(account).chain(first.iter().cloned());
+        let mut wanted = Vec::from_iter(before_guards);
+        let known = wanted.len();
+        wanted.extend(of_guards.iter().filter(|key| !wanted.contains(key)).cloned().collect::<Vec<_>>());
         let mut found = self.ledger().read_for(claim, &wanted).await?;
         let present = wanted.iter().zip(&found).filter(|(key, _)| of_guards.contains(key));
         let guarded = present.filter_map(|(key, item)| Some((key.clone(), item.clone()?))).collect();
-        found.truncate(wanted.len().saturating_sub(more.len()));
+        found.truncate(known);
         let mut read = found.into_iter();
         let by = member(read.next().flatten().as_ref(), command.permission())?;
         if !is_account_known && read.next().flatten().is_none() {
@@ -315,8 +315,7 @@ impl App {
         match command {
             Command::SettlementOpen { .. } => self.provider_if_any().await,
             Command::TopupDecision(_) => self.provider().await.map(Some),
-            Command::CounterOpen { terminal: None }
-            | Command::Grant { .. }
+            Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::Adjustment(_)
             | Command::SettlementReturn(_)

@@ -96,7 +96,8 @@ pub(crate) struct ToReviewView {
     /// The settlement's id, if one was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     settlement_id: Option<String>,
-    /// Why: the merchant's status in the run, `stuck`, or why the settlement turned back.
+    /// Why: the merchant's status in the run, `stuck`, why the settlement turned back, or `fee_leaves_nothing`: it is carried, and fee and tax
+    /// would have left nothing.
     why: String,
 }
 

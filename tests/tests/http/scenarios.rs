@@ -162,6 +162,24 @@ async fn reversal_undoes_its_original_once() {
     assert_eq!(world.api.settle(&whole).await.good().text("/amount"), "400");
     let books = world.check_books().await;
     assert_eq!(books.entries_of("card_reverse"), 3);
+    // A top-up that was given back is cash, a refund that was taken back is none.
+    let totals = world.api.send(&Call::get("/v1/terminal/totals", &terminal.who)).await.good().json();
+    let line = |operation: &str, reverses: Option<&str>, count: u64, amount: &str| match reverses {
+        Some(of) => {
+            json!({"operation": operation, "reverses": of, "count": count, "asset": "ECOPAY", "amount": amount})
+        }
+        None => json!({"operation": operation, "count": count, "asset": "ECOPAY", "amount": amount}),
+    };
+    let lines = [
+        line("card_pay", None, 2, "-700"),
+        line("card_refund", None, 2, "500"),
+        line("card_reverse", Some("card_pay"), 1, "300"),
+        line("card_reverse", Some("card_refund"), 1, "-100"),
+        line("card_reverse", Some("card_topup"), 1, "-300"),
+        line("card_topup", None, 1, "300"),
+    ];
+    assert_eq!(totals["totals"], json!(lines), "{totals}");
+    assert_eq!(totals["cash"], json!({"taken": "300", "given_back": "300", "expected": "0"}), "{totals}");
     assert_eq!(books.posted(&format!("merchant:{}", merchant.id), "ECOPAY"), 0.into());
 }
 

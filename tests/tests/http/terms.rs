@@ -56,6 +56,11 @@ async fn version_of(world: &World, customer: &Customer) -> BTreeMap<String, u64>
     }
 }
 
+/// A change of the points from 1 % to 2 %, as an approval shows it.
+fn points_twice() -> Value {
+    json!({"name": "points_rate", "from": "0.01", "to": "0.02", "from_percent": "1", "to_percent": "2"})
+}
+
 #[tokio::test]
 async fn terms_of_a_tenant_without_changes_are_version_1() {
     let world = World::new("terms-first").await;
@@ -63,6 +68,11 @@ async fn terms_of_a_tenant_without_changes_are_version_1() {
     let only = &versions(&world).await[0];
     assert_eq!(only["terms"]["points_rate"], "0.01", "{only}");
     assert_eq!(only["terms"]["assets.ECOPAY.cap"], "50000", "{only}");
+    let percents = json!({
+        "card.bonus_rate": "0", "points_rate": "1", "settlement.fee_rate": "1.5", "settlement.tax_rate": "10",
+        "topup.points_rate": "5",
+    });
+    assert_eq!((&only["terms"]["settlement.fee_rate"], &only["percents"]), (&json!("0.015"), &percents), "{only}");
     assert!(only.get("from").is_none() && only.get("requested_by").is_none(), "{only}");
 }
 
@@ -74,8 +84,7 @@ async fn approved_change_is_scheduled_and_cancelled_and_its_number_is_given_once
         post(CHANGES, &world.operator.who, &body(&json!({"points_rate": "0.020", "card.pin_above": "3000"}), from));
     let change = world.approving(&change).await;
     let stored = world.api.settle(&change).await.good();
-    let changes =
-        json!([{"name": "card.pin_above", "to": "3000"}, {"name": "points_rate", "from": "0.01", "to": "0.02"}]);
+    let changes = json!([{"name": "card.pin_above", "to": "3000"}, points_twice()]);
     assert_eq!(stored.json()["changes"], changes);
     assert_eq!(statuses(&world).await, listed(&[(2, "scheduled"), (1, "in_force")]));
     let scheduled = &versions(&world).await[0];
@@ -169,6 +178,26 @@ async fn invalid_change_names_every_field_and_stores_nothing() {
     assert!(world.books().await.changes_since(&before).is_empty());
 }
 
+#[tokio::test]
+async fn share_of_money_above_its_most_is_refused_with_its_bound_in_per_cent() {
+    let world = World::new("terms-shares").await;
+    let before = world.books().await;
+    for (field, to, why) in [
+        ("settlement.fee_rate", "1.5", "150 % is more than the 30 % that this share may be"),
+        ("settlement.tax_rate", "10", "1000 % is more than the 30 % that this share may be"),
+        ("points_rate", "0.51", "51 % is more than the 50 % that this share may be"),
+    ] {
+        let request = post(CHANGES, &world.operator.who, &body(&json!({field: to}), in_an_hour(&world)));
+        let refused = world.api.settle(&request).await.problem(400, "invalid_request").json();
+        assert!(refused["errors"].to_string().contains(why), "{field}: {refused}");
+        assert_eq!(refused["field"], field);
+    }
+    assert!(world.books().await.changes_since(&before).is_empty());
+    let most = json!({"settlement.fee_rate": "0.3", "settlement.tax_rate": "0.3", "points_rate": "0.5"});
+    let request = post(CHANGES, &world.operator.who, &body(&most, in_an_hour(&world)));
+    let _ = world.executes(&request).await.good();
+}
+
 /// Payments at once before, at and after the time: each is whole under the version of its own time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_across_the_time_are_each_planned_under_one_version() {
@@ -251,7 +280,7 @@ async fn change_is_requested_by_one_person_and_approved_by_another() {
     let changes = json!([
         {"name": "grant_limits.POINT", "to": "500"},
         {"name": "hold_hours", "to": "48"},
-        {"name": "points_rate", "from": "0.01", "to": "0.02"},
+        points_twice(),
     ]);
     assert_eq!((&shown["details"], &shown["changes"]), (&json!({"from": from.to_string()}), &changes));
     let _ = world.api.settle(&decides("approve", &id, owner)).await.problem(403, "four_eyes_required");

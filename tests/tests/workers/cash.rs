@@ -102,6 +102,13 @@ async fn settlement_of_cash_alone_is_carried_below_zero_and_netted_later() {
     shop.take("30").await;
     let second = settled(&shop).await;
     assert_eq!((&second["status"], total(&second, "carried_in")), (&json!("carried"), "-3000".to_owned()), "{second}");
+    assert_eq!((second.get("fee"), &second["to_review"]), (None, &json!(true)), "{second}");
+    assert_eq!((&second["fee_percent"], &second["tax_percent"]), (&json!("1.5"), &json!("10")), "{second}");
+    assert_eq!(first["to_review"], json!(false), "nothing was to be paid: {first}");
+    let to_review = Call::get("/v1/admin/settlements?to_review=true", &shop.world.operator.who);
+    let to_review = shop.world.api.send(&to_review).await.good().json();
+    let listed: Vec<&Value> = to_review["items"].as_array().expect("a page").iter().collect();
+    assert_eq!(listed.iter().map(|of| &of["settlement_id"]).collect::<Vec<_>>(), [&second["settlement_id"]]);
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "30");
     shop.take("970").await;
     let third = settled(&shop).await;

@@ -86,8 +86,28 @@ async fn counter_loads_and_reverses_cash_of_the_operator() {
     let forbidden = world.api.settle(&counter.reverses("card_topup", &late)).await.good();
     assert_eq!(forbidden.json()["outcome"], "forbidden");
     assert_eq!(code(&world.api.settle(&late).await), is(409, "operation_reversed"));
-    let totals = world.api.send(&Call::get("/v1/terminal/totals", &counter.who)).await.good().json();
-    assert!(totals["totals"].as_array().is_some_and(|all| all.len() == 2), "{totals}");
+    let totals = async || world.api.send(&Call::get("/v1/terminal/totals", &counter.who)).await.good().json();
+    let shown = totals().await;
+    let lines = json!([
+        {"operation": "card_reverse", "reverses": "card_topup", "count": 1, "asset": "ECOPAY", "amount": "-300"},
+        {"operation": "card_topup", "count": 1, "asset": "ECOPAY", "amount": "300"},
+    ]);
+    assert_eq!(shown["totals"], lines, "{shown}");
+    let cash = |taken: &str, expected: &str, collected: &str, outstanding: &str| {
+        json!({
+            "taken": taken, "given_back": "300", "expected": expected, "collected": collected,
+            "outstanding": outstanding,
+        })
+    };
+    assert_eq!(shown["cash"], cash("300", "0", "0", "0"), "a bonus is no cash: {shown}");
+    let _ = load(&world, &counter, &card, "500").await.good();
+    let _ = world.executes(&world.collects(&counter, "200")).await.good();
+    let shown = totals().await;
+    assert_eq!(shown["cash"], cash("800", "500", "200", "300"), "{shown}");
+    let yesterday = format!("/v1/terminal/totals?date={}", world.app.now().business_date().days_before(1));
+    let shown = world.api.send(&Call::get(&yesterday, &counter.who)).await.good().json();
+    let none = json!({"taken": "0", "given_back": "0", "expected": "0", "collected": "0", "outstanding": "300"});
+    assert_eq!((&shown["totals"], &shown["cash"]), (&json!([]), &none), "{shown}");
     is_clean(&world).await;
 }
 

@@ -242,63 +242,36 @@ impl Command {
     /// command about an account that does not exist is not stored.
     #[must_use]
     pub fn account_record(&self, tenant: &Tenant) -> Option<Key> {
-        match self {
-            Self::Grant { customer, .. } | Self::UnclaimedClaim(Claimed { to: customer, .. }) => {
-                Some(Partition::customer(tenant, *customer).profile())
-            }
-            Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
-            | Self::RefundCeiling { merchant, .. }
-            | Self::CashDeposit { merchant, .. }
-            | Self::MerchantOwner { merchant, .. } => Some(Partition::merchant(tenant, *merchant).profile()),
-            Self::CashCollection { terminal, .. } => Some(Partition::terminal(tenant, *terminal).profile()),
-            Self::Adjustment(adjustment) => adjustment.account_record(tenant),
-            Self::TopupDecision(_)
-            | Self::CashCeiling { owner: TerminalOwner::Operator, .. }
-            | Self::AssetBudget { .. }
-            | Self::CashDepositReversal { .. }
-            | Self::Refund(_)
-            | Self::CashReversal(_)
-            | Self::CardReplace(_)
-            | Self::SignInMove(_)
-            | Self::CustomerClose(_)
-            | Self::CustomerErase { .. }
-            | Self::CardClose(_)
-            | Self::UnclaimedPayout(_)
-            | Self::WindDown
-            | Self::CounterOpen { .. }
-            | Self::BulkGrant { .. }
-            | Self::CashRoom { .. }
-            | Self::Destination { .. }
-            | Self::SettlementOpen { .. }
-            | Self::SettlementReturn(_)
-            | Self::BankFile(_)
-            | Self::SettlementRun { .. }
-            | Self::SettlementSchedule { .. }
-            | Self::EnrolmentCode { .. }
-            | Self::StaffInvite { .. }
-            | Self::StaffChange { .. }
-            | Self::TermsChange { .. }
-            | Self::TermsCancel { .. }
-            | Self::AccountLimits { .. } => None,
-        }
+        self.beyond_plan(tenant).0
     }
 
     /// What it writes to whose state decides whether it may be requested, beyond what it is planned from.
     #[must_use]
     pub fn guarded(&self, tenant: &Tenant) -> Vec<Key> {
+        let (account, written) = self.beyond_plan(tenant);
+        account.into_iter().chain(written).collect()
+    }
+
+    /// What a request reads beyond what it is planned from: the record of its account, and the item that it writes to.
+    fn beyond_plan(&self, tenant: &Tenant) -> (Option<Key>, Option<Key>) {
+        let profile = |customer| Some(Partition::customer(tenant, customer).profile());
+        let of_terminal = |terminal| Some(Partition::terminal(tenant, terminal).profile());
         let balance = |account, asset: &Asset| forms::balance_key(tenant, account, asset);
-        let (terminal, balance) = match self {
-            Self::CashRoom { terminal, .. }
-            | Self::CashCollection { terminal, .. }
-            | Self::EnrolmentCode { terminal, .. } => (Some(Partition::terminal(tenant, *terminal).profile()), None),
-            Self::Grant { customer, amount } => (None, balance(Account::Customer(*customer), amount.asset())),
-            Self::UnclaimedClaim(of) => (None, balance(Account::Customer(of.to), of.amount.asset())),
-            Self::Adjustment(of) => (None, balance(of.account, &of.asset)),
+        match self {
+            Self::Grant { customer, amount } => {
+                (profile(*customer), balance(Account::Customer(*customer), amount.asset()))
+            }
+            Self::UnclaimedClaim(of) => (profile(of.to), balance(Account::Customer(of.to), of.amount.asset())),
+            Self::Adjustment(of) => (of.account_record(tenant), balance(of.account, &of.asset)),
+            Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
+            | Self::RefundCeiling { merchant, .. }
+            | Self::CashDeposit { merchant, .. }
+            | Self::MerchantOwner { merchant, .. } => (Some(Partition::merchant(tenant, *merchant).profile()), None),
+            Self::CashCollection { terminal, .. } => (of_terminal(*terminal), None),
+            Self::CashRoom { terminal, .. } | Self::EnrolmentCode { terminal, .. } => (None, of_terminal(*terminal)),
             Self::TopupDecision(_)
-            | Self::CashCeiling { .. }
-            | Self::RefundCeiling { .. }
+            | Self::CashCeiling { owner: TerminalOwner::Operator, .. }
             | Self::AssetBudget { .. }
-            | Self::CashDeposit { .. }
             | Self::CashDepositReversal { .. }
             | Self::CounterOpen { .. }
             | Self::Refund(_)
@@ -312,7 +285,6 @@ impl Command {
             | Self::WindDown
             | Self::BulkGrant { .. }
             | Self::Destination { .. }
-            | Self::MerchantOwner { .. }
             | Self::SettlementOpen { .. }
             | Self::SettlementReturn(_)
             | Self::SettlementRun { .. }
@@ -323,8 +295,7 @@ impl Command {
             | Self::TermsChange { .. }
             | Self::TermsCancel { .. }
             | Self::AccountLimits { .. } => (None, None),
-        };
-        self.account_record(tenant).into_iter().chain(terminal).chain(balance).collect()
+        }
     }
 
     /// The card among its [`Command::keys`] to which it returns something: if the card was replaced, the command is planned from

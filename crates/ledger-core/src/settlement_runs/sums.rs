@@ -34,7 +34,7 @@ pub struct ToReview {
     pub merchant: MerchantId,
     /// The settlement, if one was opened.
     pub settlement: Option<SettlementId>,
-    /// The line's code, `stuck`, or why the settlement turned back.
+    /// The line's code, `stuck`, why the settlement turned back, or `fee_leaves_nothing`.
     pub why: String,
 }
 
@@ -85,6 +85,7 @@ impl ToReview {
         let why = match (settlement.stuck_at, settlement.undo_reason) {
             (Some(_), _) => "stuck",
             (None, Some(why)) => why.name(),
+            (None, None) if settlement.to_review => "fee_leaves_nothing",
             (None, None) => return None,
         };
         Some(Self { merchant: settlement.merchant, settlement: Some(settlement.id), why: why.to_owned() })

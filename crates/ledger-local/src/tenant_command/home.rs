@@ -58,7 +58,7 @@ pub async fn record_home(command: &HomeCommand) -> Result<String, TenantError> {
     let HomeCommand { slug, table, registry_name, endpoint_url } = command;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let Operator { ledger, region } = operator(table, endpoint_url.as_deref()).await?;
-    let registry = registry(&ledger, Some(registry_name));
+    let registry = registry(&ledger, Some(registry_name))?;
     let home = TenantHome { region, table: table.clone() };
     let read = async || -> Result<RegisteredTenant, HomeError> {
         let registered = registry.get(&slug).await?;

@@ -37,16 +37,21 @@ pub enum RegistryWriteError {
 }
 
 impl Registry {
-    /// The registry of this name, with the client of the table of money.
+    /// The registry of this name, with the client of the table of money. `None` if it is the name of that table.
+    // INVARIANT: what the registry writes, which no transaction of money guards, is never in the table of money.
     #[must_use]
-    pub fn named(name: &str, money: &Dynamo) -> Self {
+    pub fn named(name: &str, money: &Dynamo) -> Option<Self> {
+        (name != money.table()).then(|| Self::with_table(name, money))
+    }
+
+    fn with_table(name: &str, money: &Dynamo) -> Self {
         Self { dynamo: Dynamo { table: Arc::from(name), ..money.clone() } }
     }
 
     /// The registry of a table of money.
     #[must_use]
     pub fn of(money: &Dynamo) -> Self {
-        Self::named(&registry::table_name(money.table()), money)
+        Self::with_table(&registry::table_name(money.table()), money)
     }
 
     /// The name of its table.

@@ -5,6 +5,7 @@ use ledger_core::account::Posting;
 use ledger_core::approvals::{Approval, ApprovalState, Command, DestinationChange, Effect, ValueChange};
 use ledger_core::dynamo::Attributes;
 use ledger_core::settlements::Destination;
+use ledger_core::terms::percent_of;
 use ledger_core::ties::Tie;
 use ledger_core::time::Timestamp;
 use serde::Serialize;
@@ -91,6 +92,12 @@ pub struct ValueChangeView {
     /// The value after the command; absent if it is cleared. A bank account is masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// The value that was seen in per cent; absent unless it is a share of money.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_percent: Option<String>,
+    /// The value after the command in per cent; absent unless it is a share of money.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_percent: Option<String>,
 }
 
 /// A command that another person must approve, or that was decided on, with its reason. `Debug` prints its id alone.
@@ -314,7 +321,9 @@ impl From<&Posting> for PostingView {
 impl From<&ValueChange> for ValueChangeView {
     fn from(change: &ValueChange) -> Self {
         let ValueChange { name, from, to } = change.clone();
-        Self { name, from, to }
+        let percent = |value: &Option<String>| value.as_deref().and_then(|value| percent_of(&name, value));
+        let (from_percent, to_percent) = (percent(&from), percent(&to));
+        Self { name, from, to, from_percent, to_percent }
     }
 }
 
